@@ -1,1 +1,1 @@
-"""Probability bounds: what the distributions that a theory allows say of a query."""
+"""Lower and upper probabilities of a query over all distributions that a theory of bounds allows."""

@@ -1,7 +1,7 @@
-"""From a program and query texts to an answer: the road that ``Model.bound`` takes.
+"""The stages of ``Model.bound``: from a program and query texts to an interval for each query.
 
-Which engine answers: the one named, or by ``auto`` the exact one where its estimate is some minutes at most,
-else interval messages.
+The engine that is named answers. ``auto`` chooses the exact engine if its estimate is at most ``AFFORDABLE``
+operations (some two minutes), else interval messages.
 
 >>> import herbrand as hb
 >>> theory = hb.parse("P(a) in [0.2, 0.3]\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
@@ -44,9 +44,9 @@ from herbrand.program.question import named_predicates
 Note = Callable[[str], None] | None
 
 AFFORDABLE = 1.2e10
-"""Operations: some two minutes of work."""
+"""Most operations, about two minutes of work, for which ``auto`` chooses an engine before the last."""
 PLANNING_SHARE = 0.25
-"""Of the time left, what the estimate of one engine may take."""
+"""Share of the time left that the estimate of one engine may take."""
 
 
 def bounded(
@@ -70,7 +70,10 @@ def explained_bounds(
     settings: BoundSettings,
     note: Note = None,
 ) -> IntervalExplanation:
-    """Why the lower and the upper end of one query's interval are what they are."""
+    """Explain the lower and the upper end of one query's interval.
+
+    Raises UnsupportedError where the query has variables with more or fewer than one instance.
+    """
     choice, question = _chosen(program, [query], engine, settings, note)
     if len(question.queries) != 1:
         raise UnsupportedError(
@@ -81,19 +84,22 @@ def explained_bounds(
 
 
 def queried_predicates(queries: Iterable[str], signature: Signature) -> frozenset[str]:
-    """The predicates that queries ask for outright as one atom; they are open unless declared."""
+    """Predicates of the queries whose whole event is one atom; they are open unless declared."""
     events = (event for event, _ in _read(queries, signature))
     return frozenset(event.predicate for event in events if isinstance(event, Atom))
 
 
 def named_in(queries: Iterable[str], signature: Signature) -> frozenset[str]:
-    """All predicates that queries name, in conditions too."""
+    """All predicates in the events and conditions of queries."""
     parts = _read(queries, signature)
     return named_predicates(formula for part in parts for formula in part if formula is not None)
 
 
 def with_tables(queries: Sequence[str], knowledge: Knowledge) -> tuple[Knowledge, tuple[str | Bound, ...]]:
-    """The knowledge with what queries compute in tables of their own, and the queries over these."""
+    """Evaluate the computed values of queries as tables: the knowledge with them, and the queries over them.
+
+    Queries that compute nothing stay texts.
+    """
     read = [_computing(text, knowledge.signature.valued_names) for text in queries]
     known, formulas = knowledge.asking_probabilities(tuple(one for one in read if one is not None))
     over_tables = iter(formulas)
@@ -103,20 +109,20 @@ def with_tables(queries: Sequence[str], knowledge: Knowledge) -> tuple[Knowledge
 
 @lru_cache(maxsize=1024)
 def _computing(query: str, valued: frozenset[str]) -> Bound | None:
-    """A query that computes values, as a bound."""
+    """A query that computes values, as a bound of [0, 1]; None for other queries."""
     event, given = parse_probability(query, valued=valued, computes=True)
     bound = Bound(in_formula(event), given and in_formula(given), 0.0, 1.0, span=event.span)
     return bound if any(map(computes, formulas_in(bound))) else None
 
 
 def _read(queries: Iterable[str], signature: Signature) -> Iterator[tuple[Formula, Formula | None]]:
-    """What is asked for and what is given."""
+    """Event and condition of each query."""
     valued = signature.valued_names
     return (parse_probability(text, valued=valued, computes=True) for text in queries)
 
 
 def bound_settings(given: Mapping[str, Any], budget: Budget | None = None) -> BoundSettings:
-    """The settings that keywords of ``bound`` describe.
+    """Settings from the keywords of ``bound``.
 
     >>> bound_settings({"time_limit": 5.0, "mode": "paper"}).budget.seconds
     5.0
@@ -139,8 +145,11 @@ def chosen(
     question: BoundQuestion,
     note: Note = None,
 ) -> Choice:
-    """The engine of this name, unasked whether it can; for ``auto`` the first that uses all options given and
-    can at a fair cost."""
+    """Choose the engine of a name, without asking for its estimate.
+
+    For ``auto``: the first that uses all given options and whose estimate is at most ``AFFORDABLE``, else the
+    last of the list. ``note`` is called with each decision as a text.
+    """
     *preferred, last = BOUND
     for candidate in preferred if name == "auto" else ():
         unused = [o for o in options_in("bound", settings) if not takes("bound", candidate, o)]
@@ -149,7 +158,7 @@ def chosen(
             _tell(note, f"engine {last}, as {candidate} does not use {flags}")
             continue
         engine = engine_named("bound", candidate, settings)
-        # an estimate that takes longer than this is a refusal: the last engine is to have time to run
+        # an estimate that takes longer counts as a refusal, so that the last engine has time to run
         prepared = engine.prepare(network, question, settings.budget.share(PLANNING_SHARE))
         offer = offered(engine, settings, prepared)
         if isinstance(offer, Choice) and offer.operations <= AFFORDABLE:
@@ -172,7 +181,7 @@ def _tell(note: Note, text: str) -> None:
 
 
 def _lowering(program: Program, budget: Budget) -> Lowering:
-    """The kept lowering, under the clock of this call."""
+    """The cached lowering of a program, with the budget of this call."""
     return replace(_first_lowering(program, budget), budget=budget)
 
 

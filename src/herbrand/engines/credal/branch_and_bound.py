@@ -1,17 +1,17 @@
-"""The least or greatest value of a linear function over a program, proved.
+"""Minimise or maximise a linear function over a program with products, by a proved branch and bound.
 
-What counts is ``bound``: a value that no solution goes beyond, whether or not the search came to its end.
-Every bound is checked in outward-rounded or rational arithmetic (:mod:`.proved_linear`, :mod:`.polynomial`).
-``value`` is that of the best point found. Programs with products are searched by branch and bound.
+The result is ``bound``: a value that no solution goes beyond, also if the search is stopped early. Every
+bound is checked in outward-rounded or rational arithmetic (:mod:`.proved_linear`, :mod:`.polynomial`).
+``value`` is that of the best point found.
 
-That search divides the ranges of the conditional probabilities, ``theta`` in ``part = theta * whole``. Over a
-box of ranges each product is relaxed to its four envelopes (McCormick 1976), and the least of the linear
-program is proved (:mod:`.proved_linear`). Ranges shrink by what rows and products imply
-(:mod:`.polynomial`), and where a box stays open by the least and greatest value of each factor of a product,
-proved in the same way.
+The search branches on the conditional probabilities, ``theta`` in ``part = theta * whole``. Over a box of
+ranges each product is relaxed to its four envelopes (McCormick 1976), and the minimum of that linear program
+is proved (:mod:`.proved_linear`). Ranges are tightened by propagation through rows and products
+(:mod:`.polynomial`), and in boxes that stay open by the proved minimum and maximum of each factor of a
+product.
 
-Only what is better than the best point known by more than the tolerance is searched for. That prunes, and
-needs no proof that the point is one: what is proved is the smaller of the open bounds and of that limit.
+Boxes are pruned unless they may improve on the best point by more than the tolerance. That needs no proof
+that the point is feasible: what is proved is the smaller of the open bounds and of the pruning limit.
 
 >>> from herbrand.engines.credal.polynomial import Assembly
 >>> made = Assembly()
@@ -40,21 +40,25 @@ from herbrand.engines.credal.proved_linear import LinearProgram, least
 
 
 SMALL = 1e-6
-"""Share of the largest possible value: the tolerance of smaller values is that of this one."""
+"""Share of the largest possible value below which the tolerance is absolute: that of this share."""
 MARGIN = 0.15
+"""Share of a range that each half of a split keeps at least."""
 NARROW = 1e-13
+"""Width of a range that is not divided any more."""
 NEAR = 1e-6
+"""Distance, as a share of a range's width, at which a point counts as attaining an end of the range."""
 MOST_ROUNDS = 3
+"""Most rounds of tightening the ranges of one box."""
 ENOUGH = 0.7
-"""Ranges that shrink to this share are tightened once more."""
+"""Ranges that shrink to at most this share are tightened once more."""
 
 
 @dataclass(frozen=True)
 class End:
-    """``bound`` is proved; ``value`` was reached (``None``: nothing found in time); ``nodes`` searched.
+    """One end of an interval: its proved ``bound``, and the best ``value`` reached (None: none in time).
 
-    ``proved``: the two are within the tolerance of each other. ``more`` goes on for some seconds with a
-    search that was stopped.
+    ``nodes`` boxes were searched. ``proved``: whether the two are within the tolerance of each other.
+    ``more`` continues a stopped search for some seconds.
     """
 
     bound: float
@@ -65,12 +69,12 @@ class End:
 
     @property
     def gap(self) -> float:
-        """How far the bound may be from the optimum."""
+        """Largest possible distance of the bound from the optimum."""
         return 1.0 if self.value is None else abs(self.bound - self.value)
 
 
 class _Attained:
-    """Which ends of ranges some point attains: no linear program can move these."""
+    """Marks of the ends of ranges that some point attains: no linear program can move these."""
 
     def __init__(self, program: PolynomialProgram) -> None:
         self.program = program
@@ -87,7 +91,10 @@ class _Attained:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A program with tightened ranges, the bound proved there, and a point of its relaxation."""
+    """A program with tightened ranges, the bound proved for it, and a point of its relaxation.
+
+    ``cost``: the objective at the point. ``narrowed``: whether linear programs have tightened its ranges.
+    """
 
     program: PolynomialProgram
     bound: float
@@ -97,7 +104,7 @@ class Box:
 
 
 class Search:
-    """Least of ``cost @ x``. It may be stopped and gone on with."""
+    """A best-first branch and bound that minimises ``cost @ x``; it can be stopped and continued."""
 
     def __init__(
         self, program: PolynomialProgram, cost: np.ndarray, tolerance: float, scale: float = 1.0
@@ -115,7 +122,7 @@ class Search:
         self.until = math.inf
 
     def run(self, until: float, watch: Callable[[float], None] | None = None) -> End:
-        """Search until a moment of the monotonic clock."""
+        """Search until a moment of the monotonic clock; ``watch`` is called with the gap after each split."""
         self.until = until
         if not self._started:
             self._started = True
@@ -152,18 +159,18 @@ class Search:
         return self.best < math.inf and bound >= self._limit()
 
     def _limit(self) -> float:
-        """What need not be searched below: the best value less the tolerance."""
+        """The pruning limit: the best value less the tolerance."""
         if self.best == math.inf:
             return math.inf
         return self.best - self.tolerance * max(abs(self.best), self.small)
 
     def _open(self, program: PolynomialProgram, parent: float) -> None:
-        """Bound a box and keep it, unless it is proved to hold nothing that matters."""
+        """Bound a box and keep it, unless it is proved to be infeasible or to be beyond the pruning limit."""
         self.nodes += 1
         self._keep(self._bounded(program, parent))
 
     def _narrow(self, box: Box) -> None:
-        """Tighten the ranges of a box that stays open, and keep what is left of it."""
+        """Tighten the ranges of a box that stays open by linear programs, and keep it if it is feasible."""
         narrower = self._narrowed(box, MOST_ROUNDS)
         self._keep(None if narrower is None else replace(narrower, narrowed=True))
 
@@ -187,11 +194,11 @@ class Search:
         return Box(tight, bound, solved.point, solved.cost, narrowed=not len(self.theta))
 
     def _at_least(self, program: PolynomialProgram) -> float:
-        """What ranges alone prove, where they prove it without rounding: that no probability is negative."""
+        """0, free of rounding, where no cost and no range that it multiplies is negative; else -inf."""
         return 0.0 if (self.cost >= 0).all() and (program.lower[self.cost > 0] >= 0).all() else -math.inf
 
     def _try(self, box: Box) -> None:
-        """Look for a point near that of the relaxation: with its conditional probabilities held fixed."""
+        """Look for a better point: fix the conditional probabilities near those of the relaxation's point."""
         if box.point is None or self._close(box.bound):
             return
         if not len(self.theta):
@@ -208,7 +215,10 @@ class Search:
         self.best = min(self.best, value)
 
     def _narrowed(self, box: Box, rounds: int) -> Box | None:
-        """The box with the ranges of all factors of products tightened by linear programs."""
+        """The box with the ranges of all factors of products tightened by linear programs.
+
+        None where the box is proved to be infeasible.
+        """
         for _ in range(rounds):
             program = box.program
             before = (program.upper - program.lower)[self.theta].sum()
@@ -245,7 +255,10 @@ class Search:
         return box
 
     def _split(self, box: Box) -> list[PolynomialProgram]:
-        """The box in two, at the conditional probability whose products the relaxation breaks most."""
+        """Split the box at the conditional probability whose products the relaxation violates most.
+
+        Empty where there are no products, or all ranges are narrow.
+        """
         if not self.has_products:
             return []
         lower, upper = box.program.lower[self.theta], box.program.upper[self.theta]
@@ -271,7 +284,7 @@ class Search:
 
 
 def _guesses(box: Box) -> tuple[np.ndarray, np.ndarray]:
-    """For each conditional probability the average of its products at the point, and how far they are off."""
+    """For each conditional probability its weighted mean over its products at the point, and their error."""
     assert box.point is not None
     program = box.program
     result, left, right = program.products.T
@@ -284,7 +297,10 @@ def _guesses(box: Box) -> tuple[np.ndarray, np.ndarray]:
 
 
 def relaxed(program: PolynomialProgram) -> LinearProgram:
-    """The rows with each product between its envelopes over the ranges of its factors."""
+    """The linear relaxation: each product lies between its McCormick envelopes over its factors' ranges.
+
+    Envelopes at an infinite end are left out.
+    """
     result, left, right = program.products.T
     low, high = program.lower[left], program.upper[left]
     least_whole, most_whole = program.lower[right], program.upper[right]
@@ -337,11 +353,11 @@ def _envelope(
 
 TOLERANCE = 1e-6
 Watch = Callable[[float], None]
-"""Called with the gap that is left, while a search goes on."""
+"""A function called with the current gap during a search."""
 
 
 class InfeasibleError(Exception):
-    """It is proved that nothing satisfies the program."""
+    """Raised where it is proved that nothing satisfies the program."""
 
 
 def optimum(
@@ -354,9 +370,9 @@ def optimum(
     tolerance: float = TOLERANCE,
     watch: Watch | None = None,
 ) -> End:
-    """The least or greatest value of factors times variables; the tolerance is relative to it.
+    """Minimise or maximise ``factors @ variables``; the tolerance is relative to the optimum.
 
-    Raises :class:`InfeasibleError`.
+    Raises :class:`InfeasibleError` where the program has no solution.
     """
     cost = np.zeros(program.size)
     np.add.at(cost, variables, factors if least else -factors)
@@ -372,7 +388,7 @@ def optimum(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """A search that may be gone on with; ``sign`` is -1 where the greatest value is asked for."""
+    """A search that can be continued; ``sign`` is -1 for a maximum, whose cost is negated."""
 
     search: Search
     sign: float

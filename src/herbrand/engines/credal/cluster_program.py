@@ -1,20 +1,20 @@
-"""A credal network as a program over cluster tables, exactly: linear but for the independences.
+"""A credal network as an exact program over cluster tables: linear except for the independences.
 
 The table of a cluster (an atom x and its neighbours N) is kept as ``whole[n] = P(N = n)``,
 ``part[n] = P(N = n, x)`` and ``rest[n] = P(N = n, not x)``, so that no small probability is a difference of
-large ones. ``whole`` is a marginal of tables made before. Where x has neighbours that are no
-parents of it, ``part[n] = theta[parents in n] * whole[n]``, with the same theta for all n that agree on
+large ones. ``whole`` is a marginal of earlier tables. Where x has neighbours that are not its parents,
+``part[n] = theta[parents in n] * whole[n]``, with the same theta for all n that agree on
 the parents: exactly the independence of x from the others. Atoms on and above cycles have one table over all
-their cases, and the products that their own statements ask for.
+their cases, and the products that their own Markov statements require.
 
-All is homogeneous in the tables: ``total`` stands for P(true). It is 1, unless what is given is made 1.
+All rows are homogeneous in the tables: ``total`` is P(true). It is 1, unless P(given) is set to 1 instead.
 
-To find clusters, such that tables over them that agree where they meet are one distribution, atoms are
-eliminated one after another; a cluster is an atom with the neighbours that are left. Under the Markov
-condition an atom goes only when all its children have gone: then its parents are among those neighbours, and
-it is independent of the other neighbours given them. Independence in every cluster makes the whole the
-product of the P(x | parents of x), so nothing more need be said. A core of cycles stays together: it is no
-cluster of this kind, and what is left when all others have gone.
+Clusters must be such that tables over them that agree on common atoms are marginals of one distribution.
+To find them, atoms are eliminated one after another; a cluster is an atom with its remaining neighbours.
+Under the Markov condition an atom is eliminated only after all its children: then its parents are among those
+neighbours, and it is independent of the other neighbours given them. Independence in every cluster makes the
+joint the product of the P(x | parents of x), which is the whole Markov condition. The core, the atoms on and
+above cycles, is not eliminated: it remains as one table.
 
 >>> import numpy as np
 >>> from herbrand.engines.credal.markov import Graph
@@ -40,13 +40,13 @@ from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.rounding import complement
 from herbrand.engines.credal.shape import spread
 
-# Clusters: tables over them that agree where they meet are one distribution
+# Clusters: tables over them that agree on common atoms are marginals of one distribution
 
 
 class Cluster(NamedTuple):
-    """An atom and the neighbours left when it goes; ``parents`` are those that it depends on.
+    """An atom with its neighbours at its elimination; ``parents`` are the neighbours that it depends on.
 
-    ``parents`` is all of ``neighbours`` where no independence is asked.
+    Without the Markov condition ``parents`` is all of ``neighbours``.
     """
 
     atom: int
@@ -59,9 +59,9 @@ class Cluster(NamedTuple):
 
 
 def clusters_of(part: NetworkPart, scopes: Iterable[Collection[int]] = ()) -> tuple[Cluster, ...]:
-    """The clusters in the order in which their atoms go; each sentence and scope lies within one of them.
+    """The clusters in elimination order; each sentence and scope lies within one of them or within the core.
 
-    Or within the graph's core, the atoms on and above cycles, which have no clusters of their own.
+    The core, the atoms on and above cycles, is not eliminated and has no clusters.
     """
     graph, core = part.graph, part.graph.core
     near: list[set[int]] = [set() for _ in range(graph.count)]
@@ -97,17 +97,17 @@ def _connect(near: list[set[int]], scope: Collection[int]) -> None:
 
 
 def _fill(near: list[set[int]], atom: int) -> int:
-    """How many pairs of neighbours are no neighbours yet."""
+    """Fill-in of an elimination: the number of pairs of an atom's neighbours that are not yet neighbours."""
     around = near[atom]
     return sum(len(around) - 1 - len(around & near[other]) for other in around) // 2
 
 
-# The program over their tables
+# The program over the tables of the clusters
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A linear function of the variables."""
+    """A linear function of a program's variables."""
 
     variables: np.ndarray
     factors: np.ndarray
@@ -124,8 +124,11 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class CaseTable:
-    """Variables for the cases of ``atoms``: with a ``part``, ``whole`` is over all but the last of them,
-    ``part`` is where that one holds too, and ``rest`` where it does not."""
+    """Variables for the probabilities of the cases of ``atoms``.
+
+    Without a ``part``, ``whole`` is over all atoms. Else ``whole`` is over all but the last atom, ``part``
+    over the cases where the last is true, and ``rest`` over those where it is false.
+    """
 
     atoms: tuple[int, ...]
     whole: np.ndarray
@@ -133,7 +136,7 @@ class CaseTable:
     rest: np.ndarray | None = None
 
     def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
-        """P(holds), a table over atoms that are all in this one."""
+        """P(holds) as a linear function; ``holds`` marks cases of ``atoms``, which are all in this table."""
         everywhere = spread(holds, atoms, self.atoms).astype(float)
         if self.part is None or self.rest is None:
             return _linear(self.whole, everywhere.reshape(-1))
@@ -145,7 +148,7 @@ class CaseTable:
         return mass
 
     def cases_of(self, atoms: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Variables that are together all cases, and of which case of some of the atoms each is a share."""
+        """Variables that partition the table, and the case of ``atoms`` that each belongs to."""
         if self.part is None or self.rest is None:
             return self.whole, _cases_of(self.atoms, atoms)
         if self.atoms[-1] not in atoms:
@@ -161,7 +164,7 @@ def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
 
 @dataclass(frozen=True, eq=False)
 class CaseTables:
-    """Tables that agree where they meet, and the variable that stands for P(true)."""
+    """Tables that agree on common atoms, and ``total``, the variable of P(true)."""
 
     total: int
     tables: list[CaseTable] = field(default_factory=list)
@@ -173,7 +176,7 @@ class CaseTables:
             self._by_atom.setdefault(atom, []).append(table)
 
     def smallest(self, atoms: Sequence[int]) -> CaseTable:
-        """The smallest table over these atoms, one at least, which lie within one cluster."""
+        """The smallest table that contains these atoms: at least one, all within one cluster."""
         near = min((self._by_atom[atom] for atom in atoms), key=len)
         fitting = (table for table in near if set(atoms) <= set(table.atoms))
         return min(fitting, key=lambda table: len(table.atoms))
@@ -187,7 +190,7 @@ class CaseTables:
 
 @dataclass(frozen=True, eq=False)
 class TableProgram:
-    """The program and its tables."""
+    """A program and the case tables whose variables it has."""
 
     program: PolynomialProgram
     cases: CaseTables
@@ -195,7 +198,7 @@ class TableProgram:
 
 
 def table_program(part: NetworkPart, scopes: Sequence[Collection[int]] = ()) -> TableProgram:
-    """All distributions over a part that satisfy what it says; each scope lies within one table."""
+    """The program of all distributions that satisfy a part's sentences; each scope lies within one table."""
     made = Assembly()
     cases = CaseTables(int(made.variables(1, 1.0, 1.0)[0]))
     if part.graph.core:
@@ -246,7 +249,10 @@ def _core_table(made: Assembly, part: NetworkPart, total: int) -> CaseTable:
 
 
 def _conditional(made: Assembly, atom: int, parents: Sequence[int], part: NetworkPart) -> np.ndarray:
-    """Variables for P(atom | case of the parents), within what sentences say of single cases."""
+    """Variables for P(atom | case of the parents), within the intervals that sentences give single cases.
+
+    Where these leave no value the range is [0, 1]: that case of the parents must then have probability 0.
+    """
     named = (part.sentences[number] for number in part.mentions[atom])
     lower, upper = single_case_intervals(atom, parents, named)
     empty = lower > upper
@@ -254,10 +260,10 @@ def _conditional(made: Assembly, atom: int, parents: Sequence[int], part: Networ
 
 
 def _add_sentence(made: Assembly, cases: CaseTables, sentence: Sentence) -> None:
-    """``lower P(given) <= P(event) <= upper P(given)``, written with the event and what is given without it.
+    """Add ``lower P(given) <= P(event) <= upper P(given)``, in terms of P(event) and P(given, not event).
 
     ``(1 - lower) P(event) >= lower P(given, not event)`` takes no difference of probabilities, and rounded
-    outward it is never stricter than what is said.
+    outward it is never stricter than the sentence.
     """
     given = np.ones_like(sentence.event) if sentence.given is None else sentence.given
     event = cases.probability(sentence.atoms, sentence.event)

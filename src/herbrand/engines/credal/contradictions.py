@@ -1,13 +1,14 @@
-"""Which statements contradict each other: a smallest set, found by leaving out one block after another.
+"""A smallest set of statements that contradict each other, found by leaving out one block after another.
 
-Independences stay those of the whole theory while statements are left out, so that whatever contradicts
-itself still does with more statements, and none of the set that is found could be left out. What messages
-find is looked at by the exact programs as well, as far as these are small: they see more than messages do.
+Independences stay those of the whole theory while statements are left out, so that every superset of a
+contradictory set is contradictory, and no statement of the resulting set can be left out. A set that messages
+find is shrunk further by the exact programs where these are small, since they detect more contradictions.
 
-A contradiction may need the Markov condition; the message then tells what to do about it.
+A contradiction may need the Markov condition; the error then says so and suggests how to restate the theory.
 ``P(g <=> a and b) = 1`` has no condition, so it links nothing, and the Markov condition takes g to be
 independent of a and b: together with bounds on these it contradicts itself, though plain probability allows
-it. Only what has been tried is said: that the statements named can hold together without independences.
+it. The error claims only what has been checked: that these statements can hold together without
+independences.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -34,11 +35,11 @@ from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth
 
 Source = tuple[int, int]
 SECONDS = 2.0
-"""For a set of statements that messages have found, without one block of them."""
+"""Time limit of each exact consistency check while a set found by messages is shrunk."""
 
 
 def contradiction(network: Network, part: NetworkPart, clock: Clock) -> ContradictionError:
-    """The error that names statements of an inconsistent part that no distribution satisfies together."""
+    """The error that names a smallest contradictory set of statements of an inconsistent part."""
     stated = (sentence.source for sentence in part.sentences if sentence.lower > 0 or sentence.upper < 1)
     by_statement = statements_of(network, stated)
     needed = smallest(sorted(by_statement), _prover(part, by_statement, clock))
@@ -48,9 +49,9 @@ def contradiction(network: Network, part: NetworkPart, clock: Clock) -> Contradi
 def contradiction_of_messages(
     network: Network, sources: Iterable[Source], contradicts: Callable[[list[Source]], bool], markov: bool
 ) -> ContradictionError:
-    """The same where messages find that these ground sentences contradict each other.
+    """The same error where messages prove that these ground sentences contradict each other.
 
-    ``contradicts``: whether messages find it of some of them.
+    ``contradicts``: whether messages prove it for a subset of them.
     """
     by_statement = statements_of(network, sources)
     needed = smallest(
@@ -73,7 +74,7 @@ def statements_of(network: Network, sources: Iterable[Source]) -> dict[int, list
 def _prover(
     part: NetworkPart, by_statement: Mapping[int, Sequence[Source]], clock: Clock
 ) -> Callable[[Sequence[int]], bool]:
-    """Whether it is proved that some of these statements contradict each other, nothing else being said."""
+    """A test of a set of statements: whether it is proved that they alone contradict each other."""
 
     def inconsistent(statements: Sequence[int]) -> bool:
         kept = {source for number in statements for source in by_statement[number]}
@@ -87,7 +88,7 @@ def _prover(
 def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) -> ContradictionError:
     """The error for statements that cannot hold together, each given by its ground sentences.
 
-    ``markov``: with the independences of the network, which may be part of the reason.
+    ``markov``: whether the independences of the network were assumed, which may be part of the reason.
     """
     mistakes = []
     for statements in sources:
@@ -109,7 +110,10 @@ def _named(network: Network, sources: Sequence[Sequence[Source]], markov: bool) 
 
 
 def _instance(network: Network, sources: Sequence[Source]) -> str:
-    """An instance of a statement that has variables: one whose event is false, if there is any."""
+    """Text that names one instance of a statement with variables, preferably one whose event is false.
+
+    Empty where the statement has no variables.
+    """
     impossible = (source for source in sources if network.stated(*source).event == Truth(False))
     place = next(impossible, sources[0])
     if not network.grounding(*place):
@@ -119,7 +123,7 @@ def _instance(network: Network, sources: Sequence[Source]) -> str:
 
 
 def _left_out(network: Network, place: Source) -> str:
-    """How an instance is left out whose event is false as its type has no such value."""
+    """Advice for excluding an instance whose event is false because its type has no such value; or empty."""
     stated = network.statement(*place)
     if not isinstance(stated, Bound) or network.stated(*place).event != Truth(False):
         return ""
@@ -129,16 +133,18 @@ def _left_out(network: Network, place: Source) -> str:
 
 MOST_ATOMS = 12
 MOST_ATOMS_OF_ALL = 100_000
-"""In larger networks nothing is tried, nor in larger contradictions."""
+"""Largest contradiction and largest network, in atoms, that are checked without the Markov condition."""
 MOST_SENTENCES = 2_000
+"""Ground sentences of the largest network that is checked as a whole."""
 MOST_NAMED = 3
+"""Independent pairs of atoms after which an error names no more of them."""
 SECONDS_TO_BLAME = 5.0
 
 
 def blamed(network: Network, sources: Sequence[Source]) -> str:
-    """What to say of these ground sentences, which contradict each other.
+    """Explain whether the Markov condition causes the contradiction between these ground sentences.
 
-    Empty where they do so without independences, or where that is too large to be tried.
+    Empty where they contradict each other without independences too, or where that is too large to check.
     """
     atoms = sorted({int(atom) for group, row in sources for atom in network.groups[group].atoms[row]})
     if len(atoms) > MOST_ATOMS or len(network.atoms) > MOST_ATOMS_OF_ALL:
@@ -154,7 +160,7 @@ def blamed(network: Network, sources: Sequence[Source]) -> str:
 
 
 def _without_it(network: Network) -> str:
-    """What can hold without the condition: these statements, and perhaps all of them."""
+    """Report whether all statements can hold together without the Markov condition, if they are few."""
     if len(network) <= MOST_SENTENCES:
         pieces = list(whole_part(network, markov=False).without_barren().pieces())
         if all(size_of(piece).width <= MOST_ATOMS for piece in pieces):
@@ -173,7 +179,7 @@ def _without_independences(network: Network, sources: Sequence[Source], atoms: S
 
 
 def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:
-    """What the Markov condition says of these atoms, as far as they are not each other's consequence."""
+    """Texts of the independences between these atoms, each pair named once, until ``MOST_NAMED`` pairs."""
     graph, named = graph_of(network), set[frozenset[int]]()
     text = network.atoms.text
     for atom in reversed(atoms):
@@ -189,7 +195,7 @@ def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:
 
 
 def _ways_out(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> Iterator[str]:
-    """The first statement without a condition that speaks of several atoms, as it would link them."""
+    """Suggest how to restate the first unconditional statement over several atoms so that it links them."""
     for group, row in sources:
         stated = network.statement(group, row)
         if network.groups[group].arity < 2 or not isinstance(stated, Bound) or stated.given is not None:

@@ -1,13 +1,14 @@
-"""Which way the mass of a cut network moves with each row, whatever the other rows are within their bounds.
+"""Monotonicity of the mass of a cut network in each row, whatever the other rows are within their bounds.
 
 Signs of qualitative probabilistic networks (Wellman 1990). Atoms are summed out children first: the average
-of what is left, ``V(0) + P(x | parents) (V(1) - V(0))``, moves with a parent as V does directly, and as
-P(x | parents) does, times the sign of ``V(1) - V(0)``. Evidence and the indicator are factors that are not
-negative, so where all factors move one way, their product does. A mass moves with a row of ``x`` as V with x.
+of the remaining function V, ``V(0) + P(x | parents) (V(1) - V(0))``, moves with a parent as V does directly,
+and as P(x | parents) does, times the sign of ``V(1) - V(0)``. Evidence and the indicator are factors that are
+not negative, so where all factors move one way, their product does. A mass moves with a row of ``x`` as V
+with x.
 
-In a coherent fault tree every mass of a top event moves one way with each basic event. Then its ends over a
-box of rows are at corners, where sums of products with enclosures are far too wide: they let P(x) and
-P(not x) be great at once, and a part that two branches share be different in each.
+In a coherent fault tree every mass of a top event moves one way with each basic event. Then its extremes over
+a box of rows are at corners. Sums of products of enclosures would be far too wide: they let P(x) and P(not x)
+be large at once, and a subtree that two branches share take different values in each.
 """
 
 from __future__ import annotations
@@ -21,28 +22,31 @@ import numpy as np
 from herbrand.engines.credal.rounding import Enclosure
 
 CONSTANT, RISES, FALLS, UNKNOWN = 0, 1, 2, 3
-"""Directions; a union of what factors do is the bitwise or."""
+"""Directions, as bits: the direction of a product of factors is the bitwise or of theirs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """An atom's table cut to what agrees with evidence: ``rows`` are numbers of rows, by remaining case."""
+    """An atom's conditional table restricted to evidence; ``rows`` has the row number of each remaining case.
+
+    ``scope``: the open parents, then the atom itself unless evidence fixes it.
+    """
 
     atom: int
     scope: tuple[int, ...]
-    rows: np.ndarray  # [case] of the parents that are not known
-    truth: bool | None  # of the atom itself, where it is known
+    rows: np.ndarray  # [case] a case of the open parents
+    truth: bool | None  # truth value of the atom where evidence fixes it
 
 
 class Chances(NamedTuple):
-    """What each row can be: between ``low`` and ``high``."""
+    """Bounds of each row's probability: between ``low`` and ``high``."""
 
     low: np.ndarray  # [rows]
     high: np.ndarray
 
 
 def chances(true: Enclosure, free: np.ndarray | None = None) -> Chances:
-    """The bounds of rows by the enclosures of their ends; rows that are ``free`` may be anything."""
+    """The bounds of rows from the enclosures of their ends; rows marked ``free`` range over [0, 1]."""
     low, high = true.low[0], true.high[1]
     return Chances(low, high) if free is None else Chances(np.where(free, 0, low), np.where(free, 1, high))
 
@@ -50,7 +54,10 @@ def chances(true: Enclosure, free: np.ndarray | None = None) -> Chances:
 def directions(
     tables: Sequence[Cut], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
 ) -> np.ndarray:
-    """[rows] the direction of a mass: the sum, over the cases that are marked, of products of rows."""
+    """[rows] Direction of a mass in each row; the mass is the sum over ``marked`` cases of products of rows.
+
+    ``marked`` has one axis for each atom of ``scope``.
+    """
     moves = np.full(len(chance.low), CONSTANT)
     of_atom = {atom: _of_indicator(marked, axis) for axis, atom in enumerate(scope)}
     clamped = {atom: _clamped(marked, axis) for axis, atom in enumerate(scope)}
@@ -68,26 +75,29 @@ def directions(
 
 
 def _of_indicator(marked: np.ndarray, axis: int) -> int:
-    """How an indicator moves with one of its atoms."""
+    """Direction of an indicator in one of its atoms."""
     at_zero, at_one = marked.take(0, axis), marked.take(1, axis)
     return RISES * bool((at_one & ~at_zero).any()) | FALLS * bool((at_zero & ~at_one).any())
 
 
 def _clamped(marked: np.ndarray, axis: int) -> int:
-    """The direction where an indicator leaves an atom one truth: all of the mass is on that side, else 0."""
+    """Direction of the mass in an atom whose truth value the indicator fixes; ``CONSTANT`` if it fixes none.
+
+    The mass with the other value is 0, so no other factor can change the direction.
+    """
     at_zero, at_one = marked.take(0, axis).any(), marked.take(1, axis).any()
     return CONSTANT if at_zero and at_one else RISES if at_one else FALLS if at_zero else CONSTANT
 
 
 def _of_table(rows: np.ndarray, axis: int, chance: Chances) -> int:
-    """How an atom's chance may move with one of its parents, in any case of the others."""
+    """Direction of an atom's conditional probability in one parent, over all cases of the other parents."""
     at_zero, at_one = rows.take(0, axis), rows.take(1, axis)
     rises = (chance.high[at_one] > chance.low[at_zero]).any()
     return RISES * bool(rises) | FALLS * bool((chance.low[at_one] < chance.high[at_zero]).any())
 
 
 def _times(of_child: int, mass: int) -> int:
-    """The direction of a mass with a parent, by the child's with the parent and the mass's with the child."""
+    """Direction of a mass in a parent: the child's in the parent times the mass's in the child."""
     if CONSTANT in (of_child, mass):
         return CONSTANT
     if UNKNOWN in (of_child, mass):
@@ -96,7 +106,7 @@ def _times(of_child: int, mass: int) -> int:
 
 
 def _children_first(tables: Sequence[Cut]) -> list[Cut]:
-    """Known atoms, which are parents of none here, then every open atom after its children."""
+    """Tables of fixed atoms, which are no parents here, then those of open atoms after their children."""
     open_ones = {table.atom: table for table in tables if table.truth is None}
     children = dict.fromkeys(open_ones, 0)
     for table in open_ones.values():

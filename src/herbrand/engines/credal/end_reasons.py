@@ -1,7 +1,7 @@
-"""Why an end of an interval is where it is: what moves when a statement is relaxed or left out.
+"""Explanation of an interval's ends: how far each moves when a statement is relaxed or left out.
 
-Every sentence that an end may depend on is left out, and relaxed by a step, and the ends are found again: a
-dual value would give the same of a linear program only, and only nearby.
+Every sentence that an end may depend on is left out, and relaxed by a step, and the ends are computed again.
+A dual value would give this only for linear programs, and only for small steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from herbrand.engines.credal.question import Progress
 from herbrand.language.show import statement_text
 
 STEP = 0.01
-"""How far a statement's ends are moved to see how much an answer moves."""
+"""Amount by which both ends of a statement are relaxed to measure how far an answer moves."""
 NOTE = (
     "A contribution is how far this end would move if the statement were left out. Statements act "
     "together, so contributions need not add up."
@@ -28,9 +28,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """``ends`` of the query ``text`` as all sentences together make them.
+    """A sensitivity analysis of the interval ``ends`` of the query ``text`` under the sentences ``stated``.
 
-    ``answer`` finds them where the sentence at a place has other bounds; ``differ``: whether two ends do.
+    ``answer`` computes the ends with a sentence's number and its new bounds; ``differ``: whether two ends
+    differ by more than the tolerance.
     """
 
     network: Network
@@ -44,7 +45,7 @@ class Relaxation:
     def explained(
         self, values: Interval, engine: str, guarantees: Sequence[Guarantee], note: str = NOTE
     ) -> tuple[Explanation, Explanation]:
-        """The lower and the upper end, each with the ground sentences that hold it, strongest first."""
+        """Explanations of the lower and the upper end by the ground sentences that each depends on."""
         lower, upper = (
             self._explanation(end, value, engine, guarantee, reasons, note)
             for end, value, guarantee, reasons in zip(
@@ -77,7 +78,7 @@ class Relaxation:
     def _explanation(
         self, end: int, value: float, engine: str, guarantee: Guarantee, reasons: list[Reason], note: str
     ) -> Explanation:
-        """``end``: 0 for the lower and 1 for the upper, which is where each is before anything is stated."""
+        """Explain one end: 0 for the lower, 1 for the upper, which is also its value with no statements."""
         quantity = ("lower probability", "upper probability")[end]
         rest = value - end - sum(reason.contribution for reason in reasons)
         about = f"P({self.text})", quantity, value, engine, guarantee
@@ -93,7 +94,7 @@ def explained(
     clock: Clock,
     progress: Progress | None = None,
 ) -> tuple[Explanation, Explanation]:
-    """Both ends as a search finds them, with the ground sentences of a part that hold each."""
+    """Explain both ends of a query by a search without each of the part's sentences in turn."""
     bounding = [one for one in part.sentences if one.lower > 0 or one.upper < 1]
 
     def answer(number: int, lower: float, upper: float) -> Interval:

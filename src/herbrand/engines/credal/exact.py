@@ -1,12 +1,12 @@
-"""The exact engine of ``bound``: every end is proved, and so is how far it may be from the tightest.
+"""The exact engine of ``bound``: every end is a proved bound, with its largest distance from the tightest.
 
-Each query is asked of the part of the network that it depends on
+Each query is answered on the part of the network that it depends on
 (:mod:`herbrand.engines.credal.network_part`). Where every sentence bounds one row of one conditional table,
 its ends lie at ends of rows, and a search over these finds them at any scale
-(:mod:`herbrand.engines.credal.vertices`); else it is a program over cluster tables
-(:mod:`herbrand.engines.credal.cluster_program`), linear where no independence couples them, or with products
-that branch and bound takes (:mod:`herbrand.engines.credal.branch_and_bound`). Every bound is rounded outward.
-Atoms in trees of conditional tables take one pass (:mod:`herbrand.engines.credal.tree_intervals`).
+(:mod:`herbrand.engines.credal.vertices`). Otherwise it is a program over cluster tables
+(:mod:`herbrand.engines.credal.cluster_program`): linear where no independence couples them, else with
+products, solved by branch and bound (:mod:`herbrand.engines.credal.branch_and_bound`). Every bound is rounded
+outward. Atoms in trees of conditional tables take one pass (:mod:`herbrand.engines.credal.tree_intervals`).
 """
 
 from __future__ import annotations
@@ -59,26 +59,29 @@ from herbrand.extras import later
 
 _explained = later("herbrand.engines.credal.end_reasons:explained")
 SECONDS_AN_END = 30.0
-"""How long one end may be searched for where no time limit is given."""
+"""Time limit in seconds of the search for one end where no time limit is given."""
 MOST_SECONDS = 60.0
-"""What is estimated to take longer is left to other engines, unless this one is named."""
+"""Estimated seconds above which the engine refuses, unless it is named."""
 TOO_LONG = f"it may take more than {MOST_SECONDS:.0f} seconds"
 SECONDS_IN_CLOSED_FORM = 1e-6
+"""Seconds that one end in closed form takes."""
 LEAST_TURN = 0.02
-"""Seconds for which a search that was stopped is gone on with at least."""
+"""Shortest time in seconds for which a stopped search is continued."""
 SHARE_OF_SEEDS = 0.2
-"""How much of the time messages may take that confine the atoms, where a search is not soon at its end."""
+"""Share of the time that messages which confine the atoms may take, where a search does not end soon."""
 AT_FIRST = 1.0
-"""Seconds for which an end is searched for before messages are asked."""
+"""Seconds of search for an end before messages are computed."""
 OPERATIONS_A_SECOND = 1e8
 UNKNOWN = Ends(End(0.0, None, 0, proved=False), End(1.0, None, 0, proved=False))
-"""The ends of a query that no time was left for."""
+"""The ends of a query for which no time was left."""
 
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What was asked, and after the one step the ends of each query, ``None`` where what is given is
-    impossible."""
+    """The state of the engine: the question, and after its only step the ends of each query.
+
+    The ends are None where the condition has probability 0; ``refusals`` has these errors.
+    """
 
     asked: NetworkQuestion
     texts: tuple[str, ...] = ()
@@ -88,7 +91,11 @@ class Searched:
 
 @dataclass(frozen=True)
 class Exact:
-    """``tolerance``: how far from an end a search may stop, relative to it; ``seconds``: for all queries."""
+    """Settings of the exact engine.
+
+    ``tolerance``: largest distance from the optimum at which a search may stop, relative to the optimum.
+    ``markov``: whether the Markov condition holds. ``budget`` is for all queries together.
+    """
 
     budget: Budget = UNLIMITED
     tolerance: float = TOLERANCE
@@ -106,7 +113,7 @@ class Exact:
         return Prepared(lambda: Searched(asked), partial(self._cost, asked, within))
 
     def _cost(self, asked: NetworkQuestion, within: Budget) -> Cost | Refusal:
-        """Whether every query's program is small enough, and can be solved with what is installed."""
+        """Estimate the cost of all queries; refuse where a program is too large or they may take too long."""
         hopeless = self._hopeless(asked) if asked.question.everything else None
         if hopeless is not None:
             return Refusal(UnsupportedError(hopeless))
@@ -138,7 +145,7 @@ class Exact:
         )
 
     def _hopeless(self, asked: NetworkQuestion) -> str | None:
-        """Why not every atom of a large network can be asked for, as far as arrays alone show."""
+        """Reason why not every atom of the network can be bounded, if array sizes alone show one."""
         network = asked.network
         settled = 0 if len(network.facts) else int(asked.forward.settled.sum())
         if (len(network.atoms) - settled) * LEAST_SECONDS > MOST_SECONDS:
@@ -150,7 +157,7 @@ class Exact:
         return None if core <= MOST_CORE else f"up to {core:,} atoms lie on or above cycles, {MOST_CORE} can"
 
     def step(self, state: Searched) -> Searched:
-        """An interval for each query; one not proved in time is as tight as proved, with its gap."""
+        """Compute an interval for each query; where time ends, it is a valid bound with its gap."""
         asked, progress = state.asked, self.progress
         queries = list(asked.queries())
         clock = self._clock()
@@ -176,11 +183,11 @@ class Exact:
         return Searched(asked, tuple(query.text for query in queries), tuple(all_ends), tuple(refusals))
 
     def residual(self, state: Searched) -> float:
-        """The search ends by itself: ``read`` reports what is left open."""
+        """0: the only step ends by itself, and ``read`` reports the gaps that are left."""
         return 0.0
 
     def explain(self, state: Searched, status: Status) -> tuple[Explanation, Explanation]:
-        """What each statement holds of the lower and of the upper end."""
+        """Explain the lower and the upper end of the one query by the statements that each depends on."""
         asked = state.asked
         (query,) = asked.question.queries
         part, local = asked.part_of(query)
@@ -195,13 +202,16 @@ class Exact:
 
     @property
     def _searching(self) -> Budget:
-        """The time that is left; for one end's search where there is no limit."""
+        """The budget; without a time limit, the same with that of one end's search."""
         return self.budget.at_most(SECONDS_AN_END) if self.budget.seconds is None else self.budget
 
     def _search_on(
         self, asked: NetworkQuestion, queries: Sequence[BoundQuery], all_ends: list[Ends | None], clock: Clock
     ) -> None:
-        """Go on with the searches that were stopped, by turns, in the time that the others have left."""
+        """Continue the stopped searches in turns, in the time that the others have left.
+
+        Nothing without a time limit: then each search had its own.
+        """
         if self.budget.seconds is None:
             return
         while still := [
@@ -254,12 +264,12 @@ class Exact:
             return ends.within(*near)
 
     def _near(self, asked: NetworkQuestion, seeds: Seeds, query: BoundQuery) -> tuple[float, float]:
-        """What messages prove of a query."""
+        """The interval that messages prove for a query."""
         atom = asked.atom_of(query)
         return seeds.interval_of(query) if atom is None else seeds.interval(atom)
 
     def _check_others(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:
-        """What no query depends on must not contradict itself either, as far as it is small enough to see."""
+        """Raise an error if a piece that no query depends on contradicts itself, where it is small enough."""
         if self.budget.ended or asked.forward.settled.all():
             return
         seen = {name for query in queries for name in asked.part_of(query)[0].names}
@@ -269,7 +279,7 @@ class Exact:
                 raise contradiction(asked.network, part, clock)
 
     def _check_facts(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:
-        """Facts on which no query with an answer depends must be possible, as far as they are few enough."""
+        """Raise an error if facts on which no answered query depends are impossible, where they are few."""
         within = self.budget.at_most(SECONDS_APART)
         for query in asked.facts_apart(queries):
             part, local = asked.part_of(query)
@@ -299,7 +309,7 @@ class Exact:
 
 
 def _all_of(asked: NetworkQuestion) -> Iterator[BoundQuery]:
-    """What is asked, and what is given beside it that has to be possible."""
+    """The queries, each after the query of its conditions on unrelated pieces, which must be possible."""
     for query in asked.queries():
         apart = asked.unrelated(query)
         yield from (query,) if apart is None else (apart, query)
@@ -309,7 +319,7 @@ def _all_of(asked: NetworkQuestion) -> Iterator[BoundQuery]:
 def _naming_statements(
     asked: NetworkQuestion, query: BoundQuery, part: NetworkPart, clock: Clock
 ) -> Iterator[None]:
-    """What a search finds impossible, as an error that names statements."""
+    """Turn the infeasibility of a search into an error that names statements or the query's condition."""
     try:
         yield
     except InfeasibleError:
@@ -326,7 +336,7 @@ def _advice(open_ones: int, all_of_them: int, gap: float) -> str:
 
 
 def _watching(progress: Progress | None, text: str, number: int, count: int) -> Watch | None:
-    """Reports which query is worked on, and later its gap."""
+    """Report the query that is being answered; return a function that reports its gap."""
     if progress is None:
         return None
     progress(text, number / count)

@@ -4,8 +4,8 @@ Networks of separate rows have their ends at vertices (:mod:`.vertices`); others
 (:mod:`.branch_and_bound`).
 
 A condition is no constraint: ``P(q | e)`` ranges over the distributions with P(e) > 0. Since all but one of a
-table program's rows are homogeneous, P(true) = 1 is traded for P(e) = 1 (Charnes and Cooper): then P(q and e)
-is the ratio asked for, linear, and P(true) is 1 over the old P(e).
+table program's rows are homogeneous, P(true) = 1 is exchanged for P(e) = 1 (Charnes and Cooper): then
+P(q and e) is the required ratio, linear, and P(true) is 1 over the old P(e).
 
 >>> Size(entries=28, products=2, core=0, width=3).seconds < 1
 True
@@ -31,18 +31,18 @@ from herbrand.engines.credal.vertices import vertex_end
 from herbrand.errors import BudgetError
 
 SUM_ROUNDED = 64 * sys.float_info.epsilon
-"""The share of a probability, summed over the rows of a program, that it may be wrong by."""
+"""Largest relative rounding error of a probability that is summed over the rows of a program."""
 
 
 class ImpossibleConditionError(Exception):
-    """The upper probability of what is given is 0."""
+    """Raised where the upper probability of the condition is 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalQuery:
     """``P(event | given)`` over atoms of a part; both tables have an axis for each of ``atoms``.
 
-    ``within``: between these it is known to lie; a search need not look elsewhere.
+    ``within``: an interval that is known to hold the query's probability, to which a search is confined.
     """
 
     atoms: tuple[int, ...]
@@ -53,7 +53,10 @@ class LocalQuery:
 
 @dataclass(frozen=True)
 class Clock:
-    """When to stop, and how far from the optimum a search may."""
+    """Limits of a search: ``until`` by the monotonic clock, ``most`` seconds an end, and a ``tolerance``.
+
+    ``tolerance`` is relative to the optimum; ``watch`` is called with the gap.
+    """
 
     until: float = math.inf
     most: float = math.inf
@@ -61,18 +64,23 @@ class Clock:
     watch: Watch | None = None
 
     def seconds(self, ends_left: int = 1) -> float:
-        """A fair share of the time that is left."""
+        """An equal share of the time left in seconds, for one of ``ends_left`` ends; ``most`` at most."""
         return min(self.most, max(self.until - time.monotonic(), 0.0) / max(ends_left, 1))
 
 
 @dataclass(frozen=True)
 class Ends:
+    """The lower and the upper end of an interval."""
+
     lower: End
     upper: End
 
     @property
     def gaps(self) -> tuple[float, float]:
-        """How far each end may be from the tightest, given all that both searches reached and proved."""
+        """Largest possible distance of each end from the tightest, by the values that both searches reached.
+
+        A value that one search reached limits the other end too.
+        """
         reached = [end.value for end in (self.lower, self.upper) if end.value is not None]
         least, greatest = min([*reached, self.upper.bound]), max([*reached, self.lower.bound])
         if self.proved and self.lower.value is not None and self.upper.value is not None:
@@ -81,7 +89,7 @@ class Ends:
 
     @property
     def gap(self) -> float:
-        """How far an end may be from the tightest."""
+        """Largest possible distance of either end from the tightest."""
         return max(self.gaps)
 
     @property
@@ -90,7 +98,7 @@ class Ends:
         return self.lower.proved and self.upper.proved
 
     def searched_on(self, least: bool, seconds: float) -> Ends:
-        """The same after the search for one end has gone on."""
+        """The ends after the search for one of them has continued for some seconds."""
         before = self.lower if least else self.upper
         assert before.more is not None
         after = _within(before.more(seconds))
@@ -99,7 +107,7 @@ class Ends:
         return replace(self, upper=replace(after, bound=min(before.bound, after.bound)))
 
     def within(self, lower: float, upper: float) -> Ends:
-        """The same where all values are known to lie between these."""
+        """The ends intersected with an interval that is known to hold all values."""
         return Ends(
             replace(self.lower, bound=max(self.lower.bound, lower)),
             replace(self.upper, bound=min(self.upper.bound, upper)),
@@ -107,14 +115,14 @@ class Ends:
 
 
 def _gap(reached: float, bound: float) -> float:
-    """How far apart these may be, since what was reached is a sum that was rounded."""
+    """Largest distance of a bound from the reached value, a rounded sum; 0 where they are equal."""
     return abs(reached - bound) + SUM_ROUNDED * abs(reached) if reached != bound else 0.0
 
 
 def ends_of(
     part: NetworkPart, query: LocalQuery, clock: Clock, ends_left: int = 2, *, at_vertices: bool = True
 ) -> Ends:
-    """Both ends of a query, of separate rows by their vertices unless a program is asked for.
+    """Compute both ends of a query: at vertices if rows are separate and ``at_vertices``, else by a program.
 
     Raises ``InfeasibleError`` or :class:`ImpossibleConditionError`.
     """
@@ -131,7 +139,7 @@ def ends_of(
 
 
 def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> End:
-    """One end in a network of separate rows."""
+    """Search the vertices of a network of separate rows for one end."""
     if not masses.possible:
         raise ImpossibleConditionError
     until = time.monotonic() + clock.seconds(ends_left)
@@ -141,7 +149,7 @@ def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> E
 def _end(
     program: PolynomialProgram, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
 ) -> End:
-    """One end."""
+    """Solve the program for one end, within the interval that is known to hold it."""
     if query.within != (0.0, 1.0):
         program = program.with_row(asked.variables, asked.factors, *query.within)
     try:
@@ -153,7 +161,7 @@ def _end(
 
 
 def is_consistent(part: NetworkPart, clock: Clock) -> bool:
-    """Whether some distribution satisfies all that a part says; also where no answer was found in time."""
+    """Whether some distribution satisfies a part's sentences; True too where time ends without a proof."""
     made = table_program(part)
     try:
         _solved(made.program, Linear(np.array([made.cases.total]), np.ones(1)), True, clock, 1)
@@ -165,7 +173,10 @@ def is_consistent(part: NetworkPart, clock: Clock) -> bool:
 def _asked(
     made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
 ) -> tuple[PolynomialProgram, Linear]:
-    """The program to solve, and the function whose ends are asked for."""
+    """The program to solve, and the linear function to minimise and maximise.
+
+    Given a condition, the program is scaled so that P(condition) = 1. Its own range is computed first.
+    """
     if query.given is None:
         return made.program, made.cases.probability(query.atoms, query.event)
     given = made.cases.probability(query.atoms, query.given)
@@ -182,14 +193,17 @@ def _asked(
 
 
 def greatest(program: PolynomialProgram, asked: Linear) -> float:
-    """What ranges of the variables prove of a sum of probabilities; exactly 0 where all of them are 0."""
+    """Upper bound of a sum of probabilities from the ranges of the variables; exactly 0 where all are 0."""
     ends = np.where(asked.factors > 0, program.upper[asked.variables], program.lower[asked.variables])
     shares = asked.factors * ends
     return float(np.nextafter(shares.sum() * (1 + 1e-12), np.inf)) if (shares != 0).any() else 0.0
 
 
 def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: float) -> PolynomialProgram:
-    """The program with P(true) in place of 1 between 1 over what the condition's probability can be."""
+    """The program in units of P(condition) in [``least``, ``most``]: P(true) is at least 1 / ``most``.
+
+    Lower ends become 0; upper ends are multiplied by 1 / ``least``, and are infinite where it is 0.
+    """
     lower, upper = program.lower.copy(), program.upper.copy()
     tables = np.unique(np.concatenate([made.table_variables, [made.cases.total]]))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -213,26 +227,27 @@ def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock
 
 
 def _within(end: End) -> End:
-    """A probability lies between 0 and 1 whatever a search has proved."""
+    """Clip an end to [0, 1], where every probability lies."""
     value = None if end.value is None else min(max(end.value, 0.0), 1.0)
     return replace(end, bound=min(max(end.bound, 0.0), 1.0), value=value)
 
 
-# How large the program of a query is, estimated before it is made
+# Size of the program of a query, computed before it is built
 
 
 MOST_WIDTH = 16
-"""Atoms in one table."""
+"""Most atoms in one table."""
 MOST_CORE = 10
-"""Atoms on and above cycles, which have one table together."""
+"""Most atoms on and above cycles, which share one table."""
 BYTES_AN_ENTRY = 2000
+"""Estimated bytes of a program for each entry of its tables."""
 LEAST_SECONDS = 0.01
-"""What the smallest program takes."""
+"""Seconds that the smallest program takes."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Table entries and products of a program; ``core`` atoms on and above cycles, the widest table."""
+    """Size of a program: table entries, products, ``core`` atoms on and above cycles, and widest table."""
 
     entries: int
     products: int
@@ -241,7 +256,7 @@ class Size:
 
     @property
     def seconds(self) -> float:
-        """A rough estimate for both ends, from measurements."""
+        """Estimated seconds for both ends; the constants are measured."""
         return LEAST_SECONDS + 1e-4 * self.entries + 1e-3 * self.products**2
 
     @property
@@ -249,11 +264,11 @@ class Size:
         return self.entries * BYTES_AN_ENTRY
 
     def fits(self, memory: int | None) -> bool:
-        """Whether it is small enough to be made."""
+        """Whether the program is small enough to be built."""
         return self.core <= MOST_CORE and self.width <= MOST_WIDTH and self.bytes <= allowed_bytes(memory)
 
     def check(self, memory: int | None, query: str) -> None:
-        """Raise before anything is made that is too large."""
+        """Raise ``BudgetError`` if the program is too large to be built."""
         hint = "--engine ariel takes larger ones"
         if self.core > MOST_CORE:
             raise BudgetError(
@@ -271,7 +286,10 @@ class Size:
 
 @lru_cache(MOST_KEPT)
 def size_of(part: NetworkPart, query: LocalQuery | None = None) -> Size:
-    """The size of the program for a query, or for consistency alone."""
+    """The size of the program for a query, or without one for a consistency check.
+
+    Products are not counted where the core is too large.
+    """
     core = len(part.graph.core)
     if core > MOST_CORE:
         return Size(0, 0, core, core)

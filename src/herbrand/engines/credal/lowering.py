@@ -1,8 +1,8 @@
-"""From a program's bounds to the ground credal network, or to the ground formulas of a query.
+"""Ground a program's bounds to a credal network, and queries to ground formulas.
 
-A statement without variables becomes one row at once. One with variables is grounded column by column: the
+A statement without variables becomes one row directly. One with variables is grounded column by column: the
 observed atoms that must hold are joined, every leaf is looked up for all groundings together, and groundings
-in which the same leaves are known and the same leaves are one atom share one shape.
+in which the same leaves are fixed and the same leaves are one atom share one shape.
 
 >>> import herbrand as hb
 >>> theory = hb.parse("predicate f(p, p): observed\\npredicate s(p)\\nP(s(x) | s(y) and f(x, y)) >= 0.6")
@@ -84,13 +84,13 @@ BYTES_A_LINK = 64
 MOST_PARTS = 100_000
 
 Sentence = tuple[Shape, Shape | None, tuple[int, ...]]
-"""The shapes of event and condition over columns, and what stands in each column."""
+"""The shapes of event and condition over columns, and the atom (or leaf) of each column."""
 
 
 def credal_network(program: Program, budget: Budget = UNLIMITED) -> Network:
-    """All bounds of a program over its open ground atoms.
+    """Ground all bounds of a program over its open ground atoms.
 
-    Raises ``BudgetError`` before more is made than the budget allows.
+    Raises ``BudgetError`` before it allocates more memory than the budget allows.
     """
     return Lowering.over(program, budget).network()
 
@@ -117,7 +117,7 @@ def _atoms(program: Program, budget: Budget) -> Atoms:
 
 
 def _facts(program: Program, atoms: Atoms) -> KnownAtoms:
-    """What is known of open atoms."""
+    """The facts of open predicates, atoms ascending. Raises UnsupportedError for soft evidence."""
     numbers, truths = [np.empty(0, np.int64)], [np.empty(0, bool)]
     for name in atoms.predicates:
         table = program.facts.tables[name]
@@ -138,7 +138,7 @@ def _facts(program: Program, atoms: Atoms) -> KnownAtoms:
 
 @dataclass(frozen=True, eq=False)
 class Lowering:
-    """Grounds bounds and queries of one program."""
+    """A lowering of one program's bounds and queries to ground sentences and formulas over ``atoms``."""
 
     evidence: Evidence
     atoms: Atoms
@@ -153,7 +153,7 @@ class Lowering:
         return self.evidence.program
 
     def network(self) -> Network:
-        """All bounds of the program."""
+        """Ground all bounds of the program."""
         gathered = Gathered()
         bindings = {}
         stated = Stated(self.program.statements)
@@ -169,7 +169,10 @@ class Lowering:
         return Network(self.atoms, gathered.groups(), facts, stated, bindings, gathered.links())
 
     def add(self, number: int, bound: Bound, gathered: Gathered) -> dict[str, tuple[Domain, np.ndarray]]:
-        """Add the rows of a statement; gives the constants of its variables, grounding by grounding."""
+        """Add the rows of a statement; return the domain of each variable and its constant in each grounding.
+
+        Empty where the statement has no variables.
+        """
         if self._add_plain(number, bound, gathered):
             return {}
         if has_variables(bound):
@@ -187,7 +190,7 @@ class Lowering:
         return {}
 
     def _unsaid_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
-        """The links of a renamed bound as written, in columns, if its sentence does not show all of them."""
+        """The links of a renamed bound as written, in columns, if its sentence does not imply all of them."""
         types = variable_types(formulas_in(bound), self.program.signature)
 
         def instances(formula: Exists | Forall) -> Iterator[Formula]:
@@ -204,7 +207,10 @@ class Lowering:
         return [] if kept.issuperset(written) else written
 
     def _add_plain(self, number: int, bound: Bound, gathered: Gathered) -> bool:
-        """Add a sentence over open ground atoms in one pass; files hold a million of these."""
+        """Add a sentence over open ground atoms only, in one pass; False if it is of another kind.
+
+        A fast path, since files hold a million of these.
+        """
         order: dict[int, int] = {}
         number_of = self.atoms.number
         try:
@@ -219,11 +225,11 @@ class Lowering:
         return True
 
     def shape(self, formula: Formula) -> Shape:
-        """The shape of a closed formula over atom numbers; what is observed is settled."""
+        """The shape of a closed formula over atom numbers, with observed atoms replaced by their values."""
         return shape_of(self.expanded(formula), self._number_of)
 
     def ground(self, formula: Formula) -> GroundFormula:
-        """A closed formula over its atoms."""
+        """Ground a closed formula over its open atoms."""
         return GroundFormula.of(self.shape(formula))
 
     def _number_of(self, leaf: Leaf) -> Shape:
@@ -234,7 +240,7 @@ class Lowering:
         return _leaf_shape(self._leaf_values(leaf, Bindings.nothing(), {})[0])
 
     def _leaf_values(self, leaf: Leaf, rows: Bindings, types: dict[str, str]) -> np.ndarray:
-        """The atom's number in each row, or ``KNOWN_TRUE`` or ``KNOWN_FALSE``."""
+        """The number of the leaf's atom in each row, or ``KNOWN_TRUE`` or ``KNOWN_FALSE``."""
         match leaf:
             case Comparison(left=left, right=right):
                 return _known(self._comparison(leaf, left, right, rows, types))
@@ -297,21 +303,21 @@ class Lowering:
     def groundings(
         self, event: Formula, given: Formula | None, span: Span | None
     ) -> tuple[Bindings, dict[str, str], list[str]]:
-        """The choices of constants that what is observed leaves; types by variable; free variables."""
+        """The groundings that observed facts do not rule out; types by variable; free variables."""
         conjunction, types = self.choices(event, given)
         limit = Limit(self.budget, span=span)
         rows = enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit)
         return rows, types, [name for name, _ in conjunction.variables]
 
     def choices(self, event: Formula, given: Formula | None) -> tuple[Conjunction, dict[str, str]]:
-        """The free variables and what must hold of them, by what is observed; types by variable."""
+        """The free variables with the observed atoms that must hold; types by variable."""
         parts = [event] if given is None else [event, given]
         types = variable_types(parts, self.program.signature)
         literals = () if given is None else tuple(self._observed(given))
         return Conjunction(tuple((name, types[name]) for name in free_names(parts)), literals), types
 
     def _observed(self, given: Formula) -> Iterator[Literal]:
-        """Observed atoms that must hold for what is given to hold."""
+        """Literals of the observed atoms that must hold for the condition to hold."""
         for part in given.operands if isinstance(given, And) else (given,):
             if isinstance(part, Atom) and part.predicate not in self.atoms.start:
                 types = self.program.signature.predicates[part.predicate].types
@@ -333,14 +339,17 @@ class Lowering:
         return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
 
     def _expanded_bound(self, bound: Bound, types: Mapping[str, str]) -> Bound:
-        """A renamed bound with each quantifier as a conjunction or disjunction over its domain."""
+        """A renamed bound with each quantifier written out over its domain."""
         event, *given = (self._written_out(part, types) for part in formulas_in(bound))
         return replace(bound, event=event, given=given[0] if given else None)
 
     def add_bindings(
         self, number: int, bound: Bound, rows: Bindings, types: dict[str, str], gathered: Gathered
     ) -> None:
-        """Add a row for each of these choices of constants for the variables of a renamed bound."""
+        """Add one row for each of these groundings of a renamed bound.
+
+        Groundings whose sentences are equal give one row.
+        """
         stated, bound = bound, self._expanded_bound(bound, types)
         leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
@@ -386,7 +395,7 @@ class Lowering:
         refuse_beyond(count * BYTES_A_LINK, self.budget.bytes, what, hint, bound.span)
 
     def expanded(self, formula: Formula) -> Formula:
-        """The formula with each quantifier as a conjunction or disjunction over its domain."""
+        """The formula with each quantifier written out as a conjunction or disjunction over its domain."""
         if not any(isinstance(part, Exists | Forall) for part in walk(formula)):
             return formula
         renamed = Renaming().formula(formula)
@@ -398,14 +407,14 @@ class Lowering:
 
 
 def renamed_apart(bound: Bound) -> Bound:
-    """The bound with each of its variables named once."""
+    """The bound with quantified variables and ``_`` renamed, so that each name is bound once."""
     renaming = Renaming()
     event = renaming.formula(bound.event)
     return replace(bound, event=event, given=None if bound.given is None else renaming.formula(bound.given))
 
 
 def has_variables(bound: Bound) -> bool:
-    """Whether a bound has many ground instances."""
+    """Whether a bound has free variables."""
     return any(free_variables(part) for part in formulas_in(renamed_apart(bound)))
 
 
@@ -414,7 +423,7 @@ def _known(holds: np.ndarray) -> np.ndarray:
 
 
 def _leaf_shape(value: np.integer) -> Shape:
-    """The shape of a leaf by its atom's number, or by what is known."""
+    """The shape of a leaf from its atom's number, or from its known truth value."""
     return int(value) if value >= 0 else (TRUE if value == KNOWN_TRUE else FALSE)
 
 

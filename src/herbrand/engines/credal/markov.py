@@ -1,19 +1,19 @@
-"""The Markov condition of a credal network: which atoms depend on which.
+"""The Markov condition of a credal network: the graph over its atoms, and each atom's independences.
 
-The graph over atoms is what the primal graph of logical credal networks says once its formula nodes, one for
-each sentence, are passed through: a sentence ``P(q | r)`` links every atom of r to every atom of q, and
-unless it is ``independent`` the atoms of q to each other, both ways; ``P(q)`` links nothing. The sentence is
-taken as it is written, with what is observed in it. An atom is no parent of its own. Then, for every atom x
-jointly over the whole set T,
+The graph is the primal graph of logical credal networks with its formula nodes, one for each sentence,
+contracted: a sentence ``P(q | r)`` links every atom of r to every atom of q, and unless it is ``independent``
+the atoms of q to each other, both ways; ``P(q)`` links nothing. The sentence counts as it is written,
+with its observed atoms. No atom is its own parent. Then, for every atom x jointly over the whole set T,
 
     x is independent of T given S,  S the parents of x,  T what is neither x, nor S, nor a descendant of x,
 
-where descendants are what x reaches by directed paths that do not pass through S. So with q of two atoms or
-more, a conditional sentence makes a cycle of these; a cycle is no chain component, its atoms are not merged.
+where descendants are the atoms that x reaches by directed paths that do not pass through S. So with q of two
+atoms or more, a conditional sentence makes a cycle of these; a cycle is no chain component: its atoms are not
+merged.
 
 Without a cycle the condition is that of a Bayesian network: it says exactly that P is the product of the
-P(x | S), and what it implies is found by d-separation. With one there is no product (no positivity is asked):
-the statements hold as they stand.
+P(x | S), and d-separation gives its consequences. With a cycle there is no product, since positivity is not
+required: the statements hold as they stand.
 
 >>> import numpy as np
 >>> graph = Graph.of(4, np.array([[0, 2], [1, 2], [2, 3]]))
@@ -49,21 +49,21 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Atoms 0 .. count - 1 and directed links, each once; ``into`` and ``out`` list them by atom."""
+    """A directed graph over atoms 0 .. count - 1, each link once, none from an atom to itself."""
 
     count: int
     links: np.ndarray  # [m, 2] from, to
 
     @staticmethod
     def of(count: int, links: np.ndarray) -> Graph:
-        """Links to oneself and repeated ones are left out."""
+        """Build a graph without links from an atom to itself and without repeated links."""
         links = links[links[:, 0] != links[:, 1]]
         codes = np.unique(links[:, 1] * np.int64(max(count, 1)) + links[:, 0])
         return Graph(count, np.stack([codes % max(count, 1), codes // max(count, 1)], axis=1))
 
     @cached_property
     def arrows(self) -> Arrows:
-        """The links for loops."""
+        """The links in compressed rows, for compiled loops."""
         sources, targets = self.links[:, 0], self.links[:, 1]
         by_target, into_start = by_number(targets, self.count)
         by_source, out_start = by_number(sources, self.count)
@@ -76,28 +76,30 @@ class Graph:
 
     @cached_property
     def out(self) -> list[tuple[int, ...]]:
-        """The children of each atom."""
+        """The children of each atom, ascending."""
         return _listed(self.arrows.out_start, self.arrows.out)
 
     def parents(self, atom: int) -> tuple[int, ...]:
         return self.into[atom]
 
     def descendants(self, atom: int) -> tuple[int, ...]:
-        """What directed paths reach from an atom without passing through its parents; ascending."""
+        """Atoms reached from an atom by directed paths that do not pass through its parents; ascending."""
         walls = {atom, *self.into[atom]}
         below = reached(self.out[atom], lambda child: () if child in walls else self.out[child])
         return tuple(sorted({*below} - {atom}))
 
     def statement(self, atom: int) -> Statement:
-        """The Markov condition of one atom."""
+        """The Markov statement of one atom."""
         parents = self.into[atom]
         excluded = {atom, *parents, *self.descendants(atom)}
         return Statement(atom, parents, tuple(a for a in range(self.count) if a not in excluded))
 
     @cached_property
     def is_core(self) -> np.ndarray:
-        """[atoms] bool: what is left when atoms without children are taken away again and again: nothing
-        without cycles. The atoms on cycles and those from which one is reached."""
+        """[atoms] bool: whether an atom is on a cycle or has a path to one.
+
+        These remain when childless atoms are removed repeatedly.
+        """
         into_start, into, out_start, _ = self.arrows
         left = np.ones(self.count, bool)
         chosen(_without_childless, len(into))(np.diff(out_start), into_start, into, left)
@@ -109,13 +111,15 @@ class Graph:
         return tuple(np.flatnonzero(self.is_core).tolist())
 
     def ancestors(self, atoms: Collection[int]) -> set[int]:
-        """The atoms and all from which one of them is reached."""
+        """The atoms and all atoms with a directed path to one of them."""
         return set(reached(atoms, self.into.__getitem__))
 
 
 class Arrows(NamedTuple):
-    """The links of a graph in compressed rows, for loops: the parents of atom a are
-    ``into[into_start[a]:into_start[a + 1]]``, and its children stand in ``out`` likewise."""
+    """The links of a graph in compressed rows.
+
+    The parents of atom a are ``into[into_start[a]:into_start[a + 1]]``; its children are in ``out`` likewise.
+    """
 
     into_start: np.ndarray
     into: np.ndarray
@@ -130,7 +134,7 @@ class Arrows(NamedTuple):
 
 
 def graph_of(network: Network) -> Graph:
-    """The links that a network's sentences make, as they are written."""
+    """The dependency graph of a network's sentences as they are written."""
     pairs = [network.links]
     pairs += [group.atoms[:, list(link)] for group in network.groups for link in group.links]
     return Graph.of(len(network.atoms), np.concatenate(pairs))
@@ -140,8 +144,7 @@ def graph_of(network: Network) -> Graph:
 def _without_childless(
     children: np.ndarray, begins: np.ndarray, parents: np.ndarray, left: np.ndarray
 ) -> None:
-    """Takes atoms that have no ``children``, a count each, out of ``left``, after which their parents have
-    fewer."""
+    """Repeatedly take childless atoms out of ``left``; ``children`` counts each atom's and is decremented."""
     ready = np.flatnonzero(children == 0)
     waiting = np.empty(len(children), np.int64)
     waiting[: len(ready)] = ready
@@ -159,7 +162,7 @@ def _without_childless(
 
 
 def components(network: Network) -> np.ndarray:
-    """A number for each atom, the same for atoms that sentences or links connect."""
+    """Component number of each atom; sentences and links connect atoms."""
     pairs = [network.links]
     pairs += [group.atoms[:, [0, column]] for group in network.groups for column in range(1, group.arity)]
     return component_of(len(network.atoms), np.concatenate(pairs))

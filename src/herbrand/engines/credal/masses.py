@@ -1,9 +1,9 @@
 """Networks of separate rows, and the masses of events in them.
 
-In such a network every sentence bounds one row of one conditional table, whatever the others say. Where the
-graph has no cycle and every sentence is ``P(x | one case of all parents of x)``, the distributions
-are the products of such rows, each anywhere in its own interval. Sentences about several cases fit where
-they say 0 or 1, for then they say it of every case that is possible.
+In such a network every sentence bounds one row of one conditional table, independently of the others. Where
+the graph has no cycle and every sentence is ``P(x | one case of all parents of x)``, the distributions are
+the products of such rows, each anywhere in its own interval. Sentences about several cases qualify if their
+probability is 0 or 1, since then it holds in every possible case.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.network_query import NetworkQuestion
@@ -16,10 +16,10 @@ they say 0 or 1, for then they say it of every case that is possible.
 () [[0.0], [0.3]] [[1.0], [0.7]]
 (0,) [[0.25, 0.6], [0.25, 0.7]] [[0.75, 0.4], [0.75, 0.30000000000000004]]
 
-Masses are those of an event and of its negation, what is given holding. Evidence cuts the network: a table
-keeps only the entries that agree with it. What is then not connected to the event multiplies both masses
-alike and is left out. The rest is summed by eliminating atoms, the tables being enclosures of what boxes of
-rows allow.
+The two masses are P(event and given) and P(not event and given). Evidence cuts the network: a table keeps
+only the entries that agree with it. Tables that are then not connected to the event multiply both masses
+equally and are left out. The rest is summed by eliminating atoms; its tables are enclosures of the values
+that a box of rows allows.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class RowTable:
     parents: tuple[int, ...]
     true: Enclosure
     false: Enclosure
-    fixed: np.ndarray  # [case] bool: the two ends are one
+    fixed: np.ndarray  # [case] bool: the two ends are equal
 
 
 class _Rows:
-    """The tightest stated end of each row so far. An end is a number and whether it is that of the atom."""
+    """The tightest ends of each row so far: numbers, each with True for P(atom) or False for P(not atom)."""
 
     def __init__(self, parents: tuple[int, ...]) -> None:
         self.parents = parents
@@ -69,7 +69,7 @@ class _Rows:
             self.ends[case][1] = stated[1]
 
     def table(self) -> RowTable | None:
-        """``None`` where no number is within some row's bounds: its case must have probability 0."""
+        """The table; ``None`` where some row's bounds are empty, so that its case must have probability 0."""
         if any(_exact(low) > _exact(high) for low, high in self.ends):
             return None
         stated = np.array([[end for end, _ in row] for row in self.ends]).T
@@ -88,7 +88,10 @@ def _exact(end: tuple[float, bool]) -> Fraction:
 
 @lru_cache(MOST_KEPT)
 def separate_tables(part: NetworkPart) -> tuple[RowTable, ...] | None:
-    """The table of every atom of a part; ``None`` where something says more than single rows do."""
+    """The table of every atom of a part; ``None`` where the part is no network of separate rows.
+
+    Also ``None`` where an atom has more than ``MOST_PARENTS`` parents.
+    """
     if not part.markov or part.graph.core:
         return None
     if max(map(len, part.graph.into), default=0) > MOST_PARENTS:
@@ -102,7 +105,7 @@ def separate_tables(part: NetworkPart) -> tuple[RowTable, ...] | None:
 
 
 def _entered(sentence: Sentence, rows: Sequence[_Rows]) -> bool:
-    """Enter a sentence in the table of its atom, if it is about rows of it one by one."""
+    """Add a sentence to the rows of its atom; False if it does not bound single rows."""
     if sentence.lower <= 0 and sentence.upper >= 1:
         return True
     for atom in sentence.atoms:
@@ -120,21 +123,22 @@ def _entered(sentence: Sentence, rows: Sequence[_Rows]) -> bool:
 
 
 FREE = -1
-"""A row that is at neither end."""
+"""Mark of a row that is not fixed at one end."""
 MOST_WIDTH = 18
-"""Atoms in one table of the elimination."""
+"""Most atoms in one table of the elimination."""
 MOST_ROWS = 2000
+"""Most rows on which the masses of a query depend."""
 MOST_ENTRIES = 1 << 20
-"""Entries of a table while many variants of it are looked at together."""
+"""Most entries of a table over several variants at once."""
 FEW_ENTRIES = 1 << 16
-"""Entries of a table for which all vertices of a box are looked at."""
+"""Most entries of a table over all vertices of a box at once."""
 
 Scope = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A table with one axis for each atom of its scope, behind an axis of variants."""
+    """A table with an axis of variants, then one axis for each atom of its scope."""
 
     scope: Scope
     table: Enclosure
@@ -142,37 +146,40 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class Masses:
-    """``low`` and ``high`` ends of every row, and the factors whose sums of products are the two masses."""
+    """The ends of every row, and the factors whose sums of products are the two masses.
+
+    ``order`` eliminates the atoms, with tables of at most ``width`` atoms.
+    """
 
     true: Enclosure  # [2 ends, rows]
     false: Enclosure
     fixed: np.ndarray  # [rows] bool
     cuts: tuple[Cut, ...]
     scope: Scope  # of the two indicators
-    event: np.ndarray  # (2,) * len(scope) bool: the event and what is given
-    rest: np.ndarray  # its negation and what is given
+    event: np.ndarray  # (2,) * len(scope) bool: the event and the condition
+    rest: np.ndarray  # its negation and the condition
     order: tuple[int, ...]
     width: int
 
     @property
     def seconds(self) -> float:
-        """A rough estimate for both ends."""
+        """Roughly estimated seconds for both ends."""
         return 1e-3 + 1e-7 * len(self.fixed) * 2**self.width
 
     @cached_property
     def possible(self) -> bool:
-        """Whether what is given has a positive probability for some rows."""
+        """Whether the condition has a positive probability for some choice of rows."""
         of_event, of_rest = self.of(np.where(self.fixed, 0, FREE))
         return bool(of_event.high[0] > 0 or of_rest.high[0] > 0)
 
     @cached_property
     def moves(self) -> tuple[np.ndarray, np.ndarray]:
-        """[rows] the direction of each of the two masses with each row."""
+        """[rows] Directions of the two masses in each row."""
         return self._moves(chances(self.true))
 
     @cached_property
     def _moves_beyond(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same where one row is 0 or 1, which may be outside its bounds and so change how parents act."""
+        """The same where free rows may be 0 or 1, outside their bounds, which can change directions."""
         return self._moves(chances(self.true, ~self.fixed))
 
     def _moves(self, chance: Chances) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +190,7 @@ class Masses:
         return self.true.high[1, rows] - self.true.low[0, rows]
 
     def of(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """The two masses of a box: ``rows[r]`` is the end at which row r is, or ``FREE``."""
+        """Enclosures of the two masses over a box: ``rows[r]`` is the end of row r, or ``FREE``."""
         one, other = (
             self._summed(*self._corners(rows, moves), marked)
             for moves, marked in zip(self.moves, (self.event, self.rest), strict=True)
@@ -191,18 +198,18 @@ class Masses:
         return tuple(Enclosure(mass.low[:1], mass.high[-1:]) for mass in (one, other))  # type: ignore[return-value]
 
     def has_few_vertices(self, rows: np.ndarray) -> bool:
-        """Whether all vertices of a box are looked at together sooner than it is cut smaller."""
+        """Whether a box has so few vertices that all are evaluated at once instead of splitting it."""
         return (1 << int((rows == FREE).sum())) << self.width <= FEW_ENTRIES
 
     def at_vertices(self, vertices: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """The two masses [vertices]; ``vertices[v, r]`` is the end at which row r is."""
+        """The two masses [vertices]; ``vertices[v, r]`` is the end of row r."""
         ends = self._box(vertices)
         return self._summed(*ends, self.event), self._summed(*ends, self.rest)
 
     def with_rows(
         self, rows: np.ndarray, varied: np.ndarray
     ) -> tuple[tuple[Enclosure, Enclosure], tuple[Enclosure, Enclosure]]:
-        """The two masses [varied] with each of some rows at 1, and with it at 0, the others in the box."""
+        """The two masses [varied] with each of some rows at 1, then at 0; other rows range over the box."""
         at_once = max(1, MOST_ENTRIES >> (self.width + 2))
         blocks = [self._varied(rows, varied[i : i + at_once]) for i in range(0, len(varied), at_once)]
         one, zero = (
@@ -212,7 +219,7 @@ class Masses:
         return (one[0], one[1]), (zero[0], zero[1])
 
     def _varied(self, rows: np.ndarray, varied: np.ndarray) -> list[list[Enclosure]]:
-        """[mass][at 1, at 0] an enclosure of [varied]."""
+        """[mass][at 1, at 0] Enclosure of each mass [varied]."""
         return [
             self._varied_mass(*self._corners(rows, moves), marked, varied)
             for moves, marked in zip(self._moves_beyond, (self.event, self.rest), strict=True)
@@ -232,7 +239,10 @@ class Masses:
         return [Enclosure(least[0, value], most[-1, value]) for value in range(2)]
 
     def _corners(self, rows: np.ndarray, moves: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """[1 or 2, rows] a box, free rows of known direction at their ends for the least and the most."""
+        """[1 or 2, rows] A box, free rows of known direction at the ends that minimise or maximise a mass.
+
+        Two boxes, for the minimum and the maximum; one, the same for both, where no such row is free.
+        """
         free = (rows == FREE) & (moves != UNKNOWN)
         if not free.any():
             return self._box(rows)
@@ -246,14 +256,14 @@ class Masses:
         return true, false
 
     def _box(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """[boxes, rows] what boxes allow each row and its complement to be."""
+        """[boxes, rows] Enclosures of each row and of its complement over boxes."""
         rows = np.atleast_2d(rows)
         every, low, high = np.arange(rows.shape[1]), np.where(rows == 1, 1, 0), np.where(rows == 0, 0, 1)
         true = Enclosure(self.true.low[low, every], self.true.high[high, every])
         return true, Enclosure(self.false.low[high, every], self.false.high[low, every])
 
     def _summed(self, true: Enclosure, false: Enclosure, marked: np.ndarray) -> Enclosure:
-        """[variants] the sum over the cases marked of products of rows."""
+        """[variants] Sum over the marked cases of the products of rows."""
         factors = [_factor(cut, true, false) for cut in self.cuts]
         indicator = Factor(self.scope, Enclosure.of(marked[None].astype(float)))
         total = eliminated([*factors, indicator], self.order)
@@ -263,7 +273,7 @@ class Masses:
 def separate_masses(
     part: NetworkPart, atoms: Scope, event: np.ndarray, given: np.ndarray | None
 ) -> Masses | None:
-    """The masses of a query; ``None`` where rows are not separate, there are none, or tables get too wide."""
+    """The masses of a query; ``None`` where rows are not separate, or masses are refused as too large."""
     tables = separate_tables(part)
     return None if not tables else masses_of(tables, atoms, event, given)
 
@@ -271,7 +281,10 @@ def separate_masses(
 def masses_of(
     tables: Sequence[RowTable], atoms: Scope, event: np.ndarray, given: np.ndarray | None
 ) -> Masses | None:
-    """The masses of event and not event, both with what is given; ``None`` where tables get too wide."""
+    """The masses of event and not event, both with the condition; ``None`` where they are too large.
+
+    An atom whose truth value the condition fixes is evidence and cuts its tables.
+    """
     given = np.ones_like(event) if given is None else given
     known = {
         atom: truth
@@ -301,13 +314,13 @@ def masses_of(
 
 
 def related(masses: Masses) -> Masses:
-    """The masses without what multiplies both alike."""
+    """The masses without the tables that multiply both equally."""
     together = linked([masses, *masses.cuts], lambda one: one.scope)[0]
     return _with_cuts(masses, [one for one in together if isinstance(one, Cut)])
 
 
 def _with_cuts(masses: Masses, kept: Sequence[Cut]) -> Masses:
-    """The masses of these cuts alone, over the rows that they have."""
+    """The masses with these cuts only, over their rows."""
     rows = np.unique(np.concatenate([cut.rows for cut in kept] or [np.empty(0, int)]))
     place = np.zeros(len(masses.fixed), int)
     place[rows] = np.arange(len(rows))
@@ -319,7 +332,7 @@ def _with_cuts(masses: Masses, kept: Sequence[Cut]) -> Masses:
 
 
 def _cut(atom: int, table: RowTable, start: int, known: dict[int, bool]) -> Cut:
-    """The entries of a table that agree with what is known."""
+    """The entries of a table that agree with the evidence ``known``; ``start`` is its first row's number."""
     rows = (start + np.arange(len(table.fixed))).reshape((2,) * len(table.parents))
     where = tuple(int(known[parent]) if parent in known else slice(None) for parent in table.parents)
     open_parents = tuple(parent for parent in table.parents if parent not in known)
@@ -338,7 +351,7 @@ def _factor(cut: Cut, true: Enclosure, false: Enclosure) -> Factor:
 
 
 def _order(scopes: Sequence[Scope]) -> tuple[tuple[int, ...], int]:
-    """An order of elimination, the smallest joined table first, and the widest table on the way."""
+    """A greedy elimination order, smallest joined table first, and the width of the widest table."""
     left = [set(scope) for scope in scopes]
     order: list[int] = []
     width = max(map(len, left), default=0)
@@ -354,7 +367,7 @@ def _order(scopes: Sequence[Scope]) -> tuple[tuple[int, ...], int]:
 
 
 def eliminated(factors: Sequence[Factor], order: Sequence[int]) -> Enclosure:
-    """The sum over all cases of the product of factors [variants]."""
+    """[variants] Sum over all cases of the product of factors, atoms eliminated in order."""
     left = list(factors)
     for atom in order:
         near = [factor for factor in left if atom in factor.scope]
@@ -378,7 +391,7 @@ def _product(left: Factor, right: Factor) -> Factor:
 
 
 def _spread(factor: Factor, scope: Scope) -> Enclosure:
-    """A factor's table with an axis for each atom of a larger scope, in its order."""
+    """A factor's table with an axis for each atom of a larger scope, of length 1 where it lacks the atom."""
     held = [atom for atom in scope if atom in factor.scope]
     moved = factor.table.transpose([0, *(1 + factor.scope.index(atom) for atom in held)])
     shape = (len(factor.table.low), *(2 if atom in factor.scope else 1 for atom in scope))

@@ -1,7 +1,8 @@
-"""Which facts of open predicates bear on a question: those of the components that it names.
+"""Facts of open predicates that matter to a query: those of the components that it names.
 
-Two components are independent of each other under the Markov condition where one of them has no cycle: it is
-a product then. Those with cycles may be tied to each other; without the condition all may be.
+Two components are independent of each other under the Markov condition if one of them has no cycle, since
+its distribution is then a product. Components with cycles may depend on each other; without the condition all
+may.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -23,11 +24,13 @@ from herbrand.engines.credal.markov import components, graph_of
 from herbrand.engines.credal.network import Network
 
 MOST_APART = 1000
-"""Components with facts on which no query depends: up to so many are looked at, some milliseconds each."""
+"""Most components with facts on which no query depends that are checked, some milliseconds each."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearbyFacts:
+    """The facts of a network by component; ``markov``: whether its Markov condition holds."""
+
     network: Network
     markov: bool
 
@@ -50,7 +53,7 @@ class NearbyFacts:
         return frozenset(self._component[graph_of(self.network).is_core].tolist())
 
     def _near(self, atoms: Sequence[int]) -> set[int]:
-        """The components with facts that may bear on these atoms."""
+        """The components with facts that may matter to these atoms."""
         if not self.markov or not self._by_component:
             return set(self._by_component)
         near = set(self._component[np.asarray(atoms, np.int64)].tolist())
@@ -58,12 +61,15 @@ class NearbyFacts:
         return tied & self._by_component.keys()
 
     def bearing_on(self, atoms: Sequence[int]) -> dict[int, bool]:
-        """The facts that may bear on what is asked of these atoms."""
+        """The facts that may matter to a query over these atoms."""
         near = sorted(self._near(atoms))
         return {atom: truth for one in near for atom, truth in self._by_component[one].items()}
 
     def apart_from(self, asked: Iterable[Sequence[int]]) -> list[dict[int, bool]]:
-        """The facts of each component on which nothing asked depends; none where these are too many."""
+        """The facts of each component on which no query depends; empty above ``MOST_APART`` components.
+
+        ``asked`` has the atoms of each query.
+        """
         seen = set().union(*map(self._near, asked))
         apart = [facts for one, facts in self._by_component.items() if one not in seen]
         return apart if len(apart) <= MOST_APART else []

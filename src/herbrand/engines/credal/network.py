@@ -1,15 +1,14 @@
-"""The ground credal network: which atoms there are, and every ground sentence as rows of a few arrays.
+"""The ground credal network: numbered atoms, and every ground sentence as a row of a few arrays.
 
-Atoms have numbers, and names again: all ground atoms of the predicates that are open, predicate by predicate
-in the order of the theory, each in the order of its domains; also those that no sentence mentions and those
-that facts settle.
+Numbers go to all ground atoms of open predicates, predicate by predicate in the order of the theory, each in
+the order of its domains; also to atoms that no sentence mentions and atoms with facts.
 
 >>> from herbrand.facts.domain import Domain
 >>> atoms = Atoms.of({"rain": (), "smokes": (Domain.of("person", ["anna", "bob"]),)})
 >>> len(atoms), atoms.text(0), atoms.text(2)
 (3, 'rain', 'smokes("bob")')
 
-Ground formulas become formulas of the language again, for messages and rows of answers.
+Ground formulas are translated back to formulas of the language, for error messages and rows of answers.
 
 >>> from herbrand.language.show import show_formula
 >>> atoms = Atoms.of({"a": (), "b": ()})
@@ -23,22 +22,23 @@ A theory's statements are numbered so that each row of a run of bounds has a num
 >>> len(stated), stated[1].upper
 (2, 0.2)
 
-The network is made by :func:`herbrand.engines.credal.lowering.credal_network`; it is immutable, and made for
-a million sentences. It is a set of :class:`SentenceGroup` s. A group holds all ground sentences of one shape,
-``P(event | given)`` in [lower, upper]: row i speaks of the atoms ``atoms[i]``, one a column, all different,
-those of the event first.
-``event_table`` and ``given_table``: in which of the 2^k cases of a row's atoms the two hold; column 0 is
-the highest bit of a case's number, so ``group.event_table.reshape((2,) * k)`` has one axis a column.
+:func:`herbrand.engines.credal.lowering.credal_network` builds the network; it is immutable, and designed for
+a million sentences. It is a tuple of :class:`SentenceGroup` s. A group holds all ground sentences of one
+shape, ``P(event | given)`` in [lower, upper]: row i is over the atoms ``atoms[i]``, one a column, all
+different, those of the event first.
+``event_table`` and ``given_table`` mark the cases, of the 2^k of a row's atoms, in which the two hold;
+column 0 is the highest bit of a case's number, so ``group.event_table.reshape((2,) * k)`` has one axis a
+column.
 
-What a row means, for distributions P over all atoms:
+A row means, for distributions P over all atoms:
 
 - ``lower * P(given) <= P(event and given) <= upper * P(given)``, with P(given) = 1 where there is no given;
 - for the Markov condition: atoms of ``given`` are linked to those of ``event``, and unless the sentence has
   no given, or is ``independent``, the event's atoms to each other (:mod:`herbrand.engines.credal.markov`).
 
-Sentences that facts of observed predicates settle or shorten are settled and shortened already; the links
-that they make as they are written are in ``links`` (:mod:`.written_links`). Facts of open predicates do not
-change the set of distributions: they are in ``facts``, and every question is asked given them.
+Sentences are simplified by facts of observed predicates; the links that they have as written are in ``links``
+(:mod:`.written_links`). Facts of open predicates do not change the set of distributions: they are in
+``facts``, and every query is conditioned on them.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -91,7 +91,10 @@ from herbrand.program.evidence import arguments_of
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """``starts[i]`` is the number of the first atom of ``predicates[i]``; one more entry counts all."""
+    """A numbering of the ground atoms of some predicates.
+
+    ``starts[i]`` is the number of the first atom of ``predicates[i]``; a last entry counts all atoms.
+    """
 
     predicates: tuple[str, ...]
     domains: tuple[tuple[Domain, ...], ...]
@@ -114,11 +117,11 @@ class Atoms:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """Where each predicate stands in ``predicates``."""
+        """Position of each predicate in ``predicates``."""
         return {name: place for place, name in enumerate(self.predicates)}
 
     def number(self, atom: Atom) -> int | None:
-        """The number of a ground atom; ``None`` where it has variables, or is none of these."""
+        """The number of an atom; ``None`` where it has variables, or is not among the numbered atoms."""
         place = self.place.get(atom.predicate)
         if place is None or len(atom.arguments) != len(self.domains[place]):
             return None
@@ -131,7 +134,7 @@ class Atoms:
         return self.starts[place] + code
 
     def _index(self, domain: Domain, value: Value) -> int | None:
-        """By a table of all constants of the domain: bounds may name each of them."""
+        """Index of a constant in a domain, by a cached table, since bounds may name every constant."""
         indices = self._tables.get(domain.name)
         if indices is None:
             indices = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
@@ -163,7 +166,7 @@ class Atoms:
 
 
 def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
-    """The formula with the atoms' names."""
+    """Translate a ground formula over numbered atoms to a formula of the language."""
 
     def formula(shape: Shape) -> Formula:
         if not isinstance(shape, tuple):
@@ -187,7 +190,10 @@ def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """``parts`` as they stand in the theory; ``starts[i]`` is the number of the first statement of part i."""
+    """The numbered statements of a theory; each row of a run of bounds has its own number.
+
+    ``parts`` are the statements and runs as written; ``starts[i]`` is the number of the first of part i.
+    """
 
     parts: tuple[Statement, ...] = ()
     starts: tuple[int, ...] = field(init=False)
@@ -213,8 +219,8 @@ class Stated:
 class SentenceGroup:
     """Ground sentences of one shape, a row each.
 
-    ``statement`` is the number of the statement that each row comes from, ``binding`` the row of
-    ``Network.bindings[statement]`` that it was made for (0 where the statement has no variables).
+    ``statement`` is the number of the statement that each row comes from, ``binding`` its row of
+    ``Network.bindings[statement]`` (0 where the statement has no variables).
     """
 
     event: Shape
@@ -235,32 +241,36 @@ class SentenceGroup:
 
     @property
     def links(self) -> list[Pair]:
-        """From which column to which its sentences link; independent ones (the paper's tau) do not link the
-        event's atoms to each other."""
+        """Pairs of columns, from and to, that the sentences link.
+
+        Independent sentences (the paper's tau) do not link the event's atoms to each other.
+        """
         return kept_links(self.event, self.given, self.independent)
 
     @property
     def event_table(self) -> np.ndarray:
-        """[2^k] bool: the event holds."""
+        """[2^k] bool: whether the event holds in each case."""
         return truth_table(self.event, self.arity)
 
     @property
     def given_table(self) -> np.ndarray:
-        """[2^k] bool: what is given holds; everywhere where nothing is."""
+        """[2^k] bool: whether the condition holds in each case; all True without one."""
         if self.given is None:
             return np.ones(2**self.arity, dtype=bool)
         return truth_table(self.given, self.arity)
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Where the event holds together with what is given, and where that is given, if anything is: an axis
-        a column."""
+        """The cases where event and condition hold, and those where the condition holds, an axis a column.
+
+        The second is None for sentences without a condition.
+        """
         shape = (2,) * self.arity
         event = (self.event_table & self.given_table).reshape(shape)
         return event, None if self.given is None else self.given_table.reshape(shape)
 
     def rows(self, kept: np.ndarray) -> SentenceGroup:
-        """The group with these rows only."""
+        """The group restricted to these rows."""
         parts = {name: getattr(self, name)[kept] for name in _BY_ROW}
         return replace(self, **parts)
 
@@ -271,7 +281,7 @@ _BY_ROW = ("atoms", "lower", "upper", "statement", "binding")
 
 @dataclass(frozen=True, eq=False)
 class KnownAtoms:
-    """Open atoms that are known: ``truths[i]`` is that of ``atoms[i]``; in ascending order of atoms."""
+    """Facts of open atoms: ``truths[i]`` is the truth value of ``atoms[i]``; atoms ascend."""
 
     atoms: np.ndarray  # [f] int64
     truths: np.ndarray  # [f] bool
@@ -282,10 +292,11 @@ class KnownAtoms:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """All ground sentences over numbered atoms; ``statements`` are the theory's, for messages.
+    """A ground credal network: all ground sentences over numbered atoms, and facts of open atoms.
 
-    ``bindings[s][v]`` is a domain and, for every grounding of statement s, the index in it of variable v.
-    ``links``: those that sentences make as they are written, where their rows no longer show them.
+    ``statements`` are the theory's, for error messages. ``bindings[s][v]`` is the domain of variable v of
+    statement s, and its constant's index there in every grounding. ``links``: links of sentences as written
+    that their simplified rows no longer imply.
     """
 
     atoms: Atoms
@@ -296,11 +307,11 @@ class Network:
     links: np.ndarray = field(default_factory=lambda: NO_LINKS)  # [links, 2] from, to
 
     def __len__(self) -> int:
-        """How many ground sentences there are."""
+        """Number of ground sentences."""
         return sum(map(len, self.groups))
 
     def only(self, groups: tuple[SentenceGroup, ...]) -> Network:
-        """The same atoms with other sentences."""
+        """The network with other sentences over the same atoms."""
         return replace(self, groups=groups)
 
     def statement(self, group: int, row: int) -> Single:
@@ -308,7 +319,7 @@ class Network:
         return self.statements[int(self.groups[group].statement[row])]
 
     def stated(self, group: int, row: int) -> Bound:
-        """A ground sentence as a statement of the language, at the place where it was stated."""
+        """A ground sentence as a bound of the language, with the span of its statement."""
         rows = self.groups[group]
         numbers = tuple(map(int, rows.atoms[row]))
         number = int(rows.statement[row])
@@ -323,11 +334,11 @@ class Network:
         )
 
     def sentence_text(self, group: int, row: int) -> str:
-        """A ground sentence in the language."""
+        """The text of a ground sentence in the language."""
         return statement_text(self.stated(group, row))
 
     def grounding(self, group: int, row: int) -> dict[str, Value]:
-        """The constants that a statement's variables stand for in a row."""
+        """The constants of a statement's variables in the grounding of a row."""
         rows = self.groups[group]
         columns = self.bindings.get(int(rows.statement[row]), {})
         at = int(rows.binding[row])

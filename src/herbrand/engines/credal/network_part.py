@@ -1,20 +1,21 @@
 """The part of a network that a query's interval depends on, and its ground sentences one by one.
 
-A sentence is a small table, and tells what it says of a single atom given its parents.
+A sentence is a small table; ``conditional_on`` gives its bounds of one atom's conditional probability.
 
 >>> a_given_b = Sentence((0, 1), np.array([[0, 0], [0, 1]], bool), np.array([[0, 1], [0, 1]], bool), 0.6, 0.7)
 >>> cases, lower, upper = a_given_b.conditional_on(0, (1,))
 >>> cases, lower, upper
 (array([False,  True]), 0.6, 0.7)
 
-Two things may be left out of the part that a query's interval depends on, and nothing else:
+Two kinds of atoms are left out of that part, and no others:
 
-- what no sentence and no link connects to the query. Distributions of two unconnected parts, each satisfying
-  its own sentences and Markov condition, make one of the whole by multiplication.
-- an atom without children, neither asked for nor given, whose sentences can all be satisfied case by case of
-  its parents. Whatever the others' distribution, it can be added with such conditional probabilities, and
-  they satisfy its sentences and its Markov condition. An atom with a sentence that goes beyond that, such as
-  both ``P(x | y)`` and a bound on ``P(x)`` that does not follow from it, bounds its parents and stays.
+- atoms that no sentence and no link connects to the query. The product of distributions of two unconnected
+  parts, each satisfying its own sentences and Markov condition, is a distribution of the whole.
+- an atom without children, neither in the query nor in its condition, whose sentences can all be satisfied
+  case by case of its parents. Whatever the others' distribution, it can be added with such conditional
+  probabilities, and they satisfy its sentences and its Markov condition. An atom with a sentence beyond that,
+  such as both ``P(x | y)`` and a bound on ``P(x)`` that does not follow from it, bounds its parents and
+  stays.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from herbrand.engines.credal.shape import spread
 from herbrand.graphs import component_of
 
 CaseBound = tuple[np.ndarray, float, float]
-"""Which cases of the parents a sentence is about, and its interval."""
+"""Mask of the cases of the parents that a sentence is about, and its interval."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
     """``lower P(given) <= P(event) <= upper P(given)``; the tables have an axis for each of ``atoms``.
 
-    ``event`` is the event together with what is given; ``source`` the group and row of the network.
+    ``event`` is event and condition together; ``source`` is the group and row of the network.
     """
 
     atoms: tuple[int, ...]
@@ -51,25 +52,23 @@ class Sentence:
     source: tuple[int, int] = (0, 0)
 
     def over(self, number: dict[int, int]) -> Sentence:
-        """With other numbers for its atoms."""
+        """The sentence with its atoms renumbered."""
         return replace(self, atoms=tuple(number[atom] for atom in self.atoms))
 
     def in_cases_of(self, scope: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """In which cases of a scope, that has all its atoms, the event holds, and what is given."""
+        """The cases of a scope with all its atoms where the event holds, and where the condition holds."""
         event = spread(self.event, self.atoms, scope)
         given = np.ones_like(event) if self.given is None else spread(self.given, self.atoms, scope)
         return event.reshape(-1), given.reshape(-1)
 
     def vacuous(self) -> Sentence:
-        """The same with nothing said."""
+        """The sentence with the interval [0, 1]."""
         return replace(self, lower=0.0, upper=1.0)
 
     def conditional_on(self, atom: int, parents: Sequence[int]) -> CaseBound | None:
-        """For ``P(atom | some cases of the parents)``, also of its negation: the cases and the interval.
+        """Cases and interval of a sentence ``P(atom | some cases of the parents)`` or ``P(not atom | ...)``.
 
-        Ends that are not stated as they stand are rounded outward.
-
-        ``None`` for a sentence of another form.
+        Ends of a negation are complemented and rounded outward. ``None`` for a sentence of another form.
         """
         literal = self.literal_on(atom, parents)
         if literal is None:
@@ -80,7 +79,7 @@ class Sentence:
         return cases, float(complement(self.upper).low), float(complement(self.lower).high)
 
     def literal_on(self, atom: int, parents: Sequence[int]) -> tuple[np.ndarray, bool] | None:
-        """For ``P(atom | some cases of the parents)``: the cases, and whether it is not of the negation."""
+        """The cases of such a sentence, and whether it is of the atom itself, not of its negation."""
         if atom not in self.atoms or not set(self.atoms) <= {atom, *parents}:
             return None
         axis = self.atoms.index(atom)
@@ -109,9 +108,9 @@ def sentences_of(network: Network) -> Iterator[Sentence]:
 def single_case_intervals(
     atom: int, parents: Sequence[int], sentences: Iterable[Sentence]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The interval for P(atom | case) that sentences about exactly one case of the parents leave.
+    """Lower and upper ends for P(atom | case), from the sentences about exactly one case of the parents.
 
-    Where lower is above upper the case has probability 0.
+    Where lower is above upper the case must have probability 0.
     """
     bounds = (sentence.conditional_on(atom, parents) for sentence in sentences)
     return _case_intervals(parents, [one for one in bounds if one is not None and one[0].sum() == 1])
@@ -120,8 +119,8 @@ def single_case_intervals(
 def satisfied_case_by_case(atom: int, parents: Sequence[int], sentences: Iterable[Sentence]) -> bool:
     """Whether some P(atom | case) for every case satisfies all sentences, whatever the parents' distribution.
 
-    Then each case's value may be chosen within all sentences that speak of it, and a sentence about several
-    cases, being an average of them, holds too.
+    Then each case has a value within all sentences about it, and a sentence about several cases, whose
+    probability is a weighted mean of these values, holds too.
     """
     bounds: list[CaseBound] = []
     for sentence in sentences:
@@ -134,7 +133,7 @@ def satisfied_case_by_case(atom: int, parents: Sequence[int], sentences: Iterabl
 
 
 def _case_intervals(parents: Sequence[int], bounds: Iterable[CaseBound]) -> tuple[np.ndarray, np.ndarray]:
-    """What bounds on cases of the parents leave of each case."""
+    """Intersection of the bounds about each case of the parents: lower and upper ends."""
     lower, upper = np.zeros(2 ** len(parents)), np.ones(2 ** len(parents))
     for cases, low, high in bounds:
         lower[cases], upper[cases] = np.maximum(lower[cases], low), np.minimum(upper[cases], high)
@@ -142,15 +141,16 @@ def _case_intervals(parents: Sequence[int], bounds: Iterable[CaseBound]) -> tupl
 
 
 MOST_PARENTS = 12
+"""Most parents of an atom whose cases are enumerated."""
 MOST_KEPT = 64
-"""What is found out about so many parts is kept: an estimate, the search and its checks ask the same."""
+"""Entries of the caches about parts, which an estimate, the search and its checks share."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkPart:
     """Sentences over atoms 0, 1, ... of a graph; ``names[a]`` is the number of atom a in the network.
 
-    ``markov``: the graph's Markov condition holds; otherwise it has no links and says nothing.
+    ``markov``: whether the graph's Markov condition holds; if not, the graph has no links.
     """
 
     graph: Graph
@@ -159,7 +159,7 @@ class NetworkPart:
     markov: bool
 
     def local(self, atoms: Iterable[int]) -> tuple[int, ...]:
-        """The part's own numbers of atoms of the network."""
+        """The numbers in this part of atoms of the network."""
         return tuple(self._number[atom] for atom in atoms)
 
     @cached_property
@@ -167,12 +167,12 @@ class NetworkPart:
         return {name: atom for atom, name in enumerate(self.names)}
 
     def loosened(self, sources: Collection[tuple[int, int]]) -> NetworkPart:
-        """The same atoms and independences, with nothing said by some sentences."""
+        """The part with some sentences made vacuous; atoms and independences stay."""
         sentences = tuple(s.vacuous() if s.source in sources else s for s in self.sentences)
         return replace(self, sentences=sentences)
 
     def depended_on(self, asked: Collection[int]) -> NetworkPart:
-        """What an interval of a query about some atoms depends on; nothing else is in it."""
+        """The part that the interval of a query over some atoms depends on, without all other atoms."""
         stays = self._kept(asked)
         kept = set(asked)
         waiting = list(kept)
@@ -188,7 +188,7 @@ class NetworkPart:
         return self._restricted(sorted(kept), inside)
 
     def without_barren(self) -> NetworkPart:
-        """The part without the atoms that can be added to any distribution of the others."""
+        """The part without its barren atoms, which can be added to any distribution of the others."""
         kept = self._kept(())
         inside = (sentence for sentence in self.sentences if kept.issuperset(sentence.atoms))
         return self._restricted(sorted(kept), inside)
@@ -203,14 +203,14 @@ class NetworkPart:
         return by_atom
 
     def _kept(self, asked: Collection[int]) -> set[int]:
-        """The atoms that matter to what is said of those asked for."""
+        """The atoms that may bound those asked for, connected to them or not."""
         if not self.markov:
             return self._kept_without_graph(asked)
         return self._bounding | self.graph.ancestors(asked)
 
     @cached_property
     def _bounding(self) -> set[int]:
-        """The atoms that stay whatever is asked: those that bound their parents, cycles, all above them."""
+        """The atoms kept for every query: the core, those that bound their parents, and all ancestors."""
         bounding = set(self.graph.core)
         for atom in set(range(len(self.names))) - bounding:
             below = set(self.graph.out[atom])
@@ -221,7 +221,7 @@ class NetworkPart:
         return self.graph.ancestors(bounding)
 
     def _kept_without_graph(self, asked: Collection[int]) -> set[int]:
-        """The same where no independence holds: then any atom's others may be taken for its parents."""
+        """The same without independences: any atom may be tried with its neighbours as its parents."""
         mentions = [set(numbers) for numbers in self.mentions]
         kept = set(range(len(self.names)))
         waiting = list(kept - set(asked))
@@ -239,7 +239,7 @@ class NetworkPart:
         return kept
 
     def pieces(self) -> Iterator[NetworkPart]:
-        """The parts that no sentence and no link connects."""
+        """Connected components of the part, by sentences and links."""
         pairs = [(sentence.atoms[0], atom) for sentence in self.sentences for atom in sentence.atoms[1:]]
         links = np.concatenate([np.array(pairs, np.int64).reshape(-1, 2), self.graph.links])
         group = component_of(len(self.names), links).tolist()
@@ -266,7 +266,7 @@ class NetworkPart:
 
 
 def whole_part(network: Network, markov: bool) -> NetworkPart:
-    """All of a network."""
+    """The part that is the whole network."""
     count = len(network.atoms)
     graph = graph_of(network) if markov else Graph.of(count, NO_LINKS)
     return NetworkPart(graph, tuple(sentences_of(network)), tuple(range(count)), markov)

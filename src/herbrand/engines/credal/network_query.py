@@ -1,7 +1,7 @@
-"""A question put to a network: for each query the part that it depends on, and the query over its atoms.
+"""For each query of a question the part of the network that it depends on, and the query over its atoms.
 
-Facts of open predicates condition every query as what is given in it does. What is known of other pieces
-changes nothing where the Markov condition makes these independent of the query's.
+Facts of open predicates condition every query, as its own condition does. Facts of pieces that the Markov
+condition makes independent of the query's pieces are left out.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from herbrand.errors import BudgetError
 from herbrand.graphs import linked
 
 MOST_ATOMS = 16
-"""Atoms that a query and what is given may name together."""
+"""Most atoms that a query and its condition may name together."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkQuestion:
-    """A question, and the network in unconnected pieces; ``markov``: its Markov condition holds."""
+    """A question over a network in unconnected pieces; ``markov``: whether its Markov condition holds."""
 
     network: Network
     question: BoundQuestion
@@ -52,17 +52,17 @@ class NetworkQuestion:
 
     @cached_property
     def whole(self) -> NetworkPart:
-        """All of the network."""
+        """The part that is the whole network."""
         return whole_part(self.network, self.markov)
 
     @cached_property
     def forward(self) -> Forward:
-        """The intervals that need no program."""
+        """The intervals in closed form."""
         return forward(self.network) if self.markov else Forward.nothing(len(self.network.atoms))
 
     @cached_property
     def facts(self) -> NearbyFacts:
-        """What facts say of open atoms."""
+        """The facts of open predicates by component."""
         return NearbyFacts(self.network, self.markov)
 
     @cached_property
@@ -71,25 +71,31 @@ class NetworkQuestion:
 
     @cached_property
     def bounding_pieces(self) -> tuple[NetworkPart, ...]:
-        """The pieces without atoms that can be added to any distribution of the others."""
+        """The pieces without barren atoms, which can be added to any distribution of the others."""
         return tuple(self.whole.without_barren().pieces())
 
     @cached_property
     def _piece(self) -> dict[int, int]:
-        """The piece that each atom is in."""
+        """The number of each atom's piece."""
         return {name: number for number, piece in enumerate(self.pieces) for name in piece.names}
 
     def queries(self) -> Iterator[BoundQuery]:
-        """What is asked, one by one."""
+        """The queries of the question one by one."""
         return self.question.each(self.network.atoms)
 
     def unrelated(self, query: BoundQuery) -> BoundQuery | None:
-        """What is given of pieces that are independent of the query, as a query: it must be possible."""
+        """The part of the condition that is independent of the query, as a query: it must be possible.
+
+        None where there is no such part.
+        """
         apart = self._split(query)[1]
         return None if apart is None else BoundQuery(query.text, apart)
 
     def facts_apart(self, queries: Iterable[BoundQuery]) -> Iterator[BoundQuery]:
-        """An atom with a fact of each piece on which no query depends: its facts must be possible as well."""
+        """A query of one fact's atom for each component on which no query depends, to check its facts.
+
+        Components with more than ``MOST_ATOMS`` facts are left out.
+        """
         for facts in self.facts.apart_from(self._related(query).atoms for query in queries):
             if len(facts) <= MOST_ATOMS:
                 atom = next(iter(facts))
@@ -100,7 +106,10 @@ class NetworkQuestion:
         return lru_cache(MOST_KEPT)(self._in_two)
 
     def _in_two(self, query: BoundQuery) -> tuple[GroundFormula | None, GroundFormula | None]:
-        """What is given in two: that of the query's pieces and of those tied to them, and the rest."""
+        """Split the condition into the conjuncts of the query's pieces, or linked to these, and the rest.
+
+        Nothing is split off without the Markov condition, or where both parts lie in pieces with cycles.
+        """
         if query.given is None or not query.event.atoms or not self.markov:
             return query.given, None
         shape = query.given.over_atoms()
@@ -120,8 +129,10 @@ class NetworkQuestion:
 
     @cached_property
     def part_of(self) -> Callable[[BoundQuery], tuple[NetworkPart, LocalQuery]]:
-        """What a query depends on, and the query over its atoms, all that is known given. Those of the latest
-        queries are kept: an estimate, the search and its checks ask for the same."""
+        """The part that a query depends on, and the query over its atoms, conditioned on facts.
+
+        Results for the latest queries are cached: an estimate, the search and its checks need the same.
+        """
         return lru_cache(MOST_KEPT)(self._made_part)
 
     def _made_part(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
@@ -145,18 +156,18 @@ class NetworkQuestion:
         return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
 
     def _related(self, query: BoundQuery) -> BoundQuery:
-        """The query with only that given which matters to it."""
+        """The query with only the part of its condition that matters to it."""
         return replace(query, given=self._split(query)[0])
 
     def atom_of(self, query: BoundQuery) -> int | None:
-        """The one atom whose probability is asked for, nothing given that matters; else ``None``."""
+        """The atom of a query for one atom without relevant condition or facts; else ``None``."""
         query = self._related(query)
         if query.event.shape != 0 or query.given is not None or self.facts.bearing_on(query.atoms):
             return None
         return query.event.atoms[0]
 
     def closed_form(self, query: BoundQuery) -> tuple[End, End] | None:
-        """The ends of a query where no program is needed for it."""
+        """The ends of a query in closed form; ``None`` where it has none."""
         if not query.event.atoms and query.given is None and not self.facts.bearing_on(()):
             sure = End(truth := float(query.event.shape == TRUE), truth, 0)
             return sure, sure
@@ -166,7 +177,10 @@ class NetworkQuestion:
         return None if known is None else self.forward.ends(atom, known)
 
     def _known_about(self, query: BoundQuery) -> dict[int, bool] | None:
-        """The literals that are given or facts; ``None`` where more is given, or one denies another."""
+        """Truth values that the condition and facts fix.
+
+        ``None`` where the condition is no conjunction of literals, or contradicts itself or the facts.
+        """
         given = {} if query.given is None else literals_of(query.given.over_atoms())
         if given is None:
             return None
@@ -175,18 +189,18 @@ class NetworkQuestion:
         return None if excluded else {**facts, **given}
 
     def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
-        """The error that what is given has probability 0 whatever is chosen."""
+        """The error that the condition of a query has upper probability 0."""
         return cannot_be_given(query, bool(self.facts.bearing_on(query.atoms)))
 
 
 @lru_cache(maxsize=1)
 def network_question(network: Network, question: BoundQuestion, markov: bool) -> NetworkQuestion:
-    """The question over the network; the latest is kept, with what was found out about it."""
+    """The question over the network; the latest is cached, with its own caches."""
     return NetworkQuestion(network, question, markov)
 
 
 def _joined(parts: Sequence[NetworkPart]) -> NetworkPart:
-    """Unconnected parts side by side."""
+    """Join unconnected parts into one part."""
     if len(parts) == 1:
         return parts[0]
     names = tuple(name for part in parts for name in part.names)

@@ -1,11 +1,11 @@
 """A program over probabilities: linear rows, and products of two variables that a third must equal.
 
-Variables are tables over clusters; what is asked is the least or greatest value of a linear function. Without
-products it is a linear program.
+Variables are tables over clusters; the objective is a linear function of them. Without products it is a
+linear program.
 
-Its rows and products imply ranges of its variables, every step rounded outward. They are at the scale of each
-variable: a product of a probability of at most 1e-6 and one of at most 1e-4 is at most 1e-10. Nothing is
-searched for, so a range may be wider than the tightest.
+Ranges of its variables are tightened by propagation through rows and products, every step rounded outward.
+They are at the scale of each variable: a product of a probability of at most 1e-6 and one of at most 1e-4 is
+at most 1e-10. There is no search, so a range may be wider than the tightest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PolynomialProgram(LinearProgram):
 
 
 class Assembly:
-    """Gathers variables, rows and products."""
+    """A builder of a program: it collects variables, rows and products."""
 
     def __init__(self) -> None:
         self._lower: list[np.ndarray] = []
@@ -43,14 +43,14 @@ class Assembly:
         self._rows = 0
 
     def variables(self, count: int, lower: float | np.ndarray, upper: float | np.ndarray) -> np.ndarray:
-        """New variables; gives their numbers."""
+        """Add variables with these ranges; return their numbers."""
         self._lower.append(np.broadcast_to(np.asarray(lower, float), (count,)))
         self._upper.append(np.broadcast_to(np.asarray(upper, float), (count,)))
         self.size += count
         return np.arange(self.size - count, self.size)
 
     def row(self, variables: np.ndarray, factors: np.ndarray, lower: float, upper: float) -> None:
-        """The sum of factors times variables lies in an interval; a variable may stand in it repeatedly."""
+        """Add the row ``lower <= factors @ variables <= upper``; a variable may occur repeatedly."""
         self.rows(
             np.zeros(len(variables), np.int64), variables, factors, np.array([lower]), np.array([upper])
         )
@@ -63,13 +63,13 @@ class Assembly:
         lower: np.ndarray,
         upper: np.ndarray,
     ) -> None:
-        """Several rows; ``row``: to which of them each entry belongs."""
+        """Add several rows; ``row`` is the number, among these, of each entry's row."""
         self._entries.append((self._rows + row, np.asarray(variables), np.asarray(factors, float)))
         self._ends.append((lower, upper))
         self._rows += len(lower)
 
     def shares(self, whole: np.ndarray, parts: np.ndarray, which: np.ndarray) -> None:
-        """Each of ``whole`` is the sum of those of ``parts`` that ``which`` assigns to it."""
+        """Add rows: each of ``whole`` is the sum of the ``parts`` that ``which`` assigns to it."""
         count = len(whole)
         self.rows(
             np.concatenate([np.arange(count), which]),
@@ -80,6 +80,7 @@ class Assembly:
         )
 
     def products(self, results: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Add the constraints that each of ``results`` is the product of its ``left`` and ``right``."""
         self._products.append(np.stack([results, left, right], axis=1))
 
     def program(self) -> PolynomialProgram:
@@ -101,12 +102,13 @@ class Assembly:
 
 
 ROUNDS = 30
+"""Most rounds of propagation."""
 MOVED = 1e-3
-"""A round that shrinks no range by this share is the last one."""
+"""Share by which some range must shrink in a round for another round to follow."""
 
 
 def tightened(program: PolynomialProgram) -> PolynomialProgram | None:
-    """The program with ranges that rows and products imply; ``None``: one is proved to be empty."""
+    """Tighten the ranges of a program by its rows and products; ``None`` where one is proved to be empty."""
     lower, upper = program.lower.copy(), program.upper.copy()
     rows = _Rows(program)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -123,7 +125,7 @@ def tightened(program: PolynomialProgram) -> PolynomialProgram | None:
 
 
 class _Rows:
-    """The entries of a program's rows, and from each row the range of each of its variables."""
+    """The entries of a program's rows, for propagating bounds from each row to its variables."""
 
     def __init__(self, program: PolynomialProgram) -> None:
         entries = program.rows.tocoo()
@@ -134,7 +136,7 @@ class _Rows:
         self.error = (np.bincount(self.row, minlength=self.count) + 4) * 4 * UNIT
 
     def tighten(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Shrink ranges in place: a variable's share of a row is at most the end less the others' least."""
+        """Tighten ranges in place: a row's term is at most the row's end less the minimum of the others."""
         at_lower, at_upper = self.factor * lower[self.column], self.factor * upper[self.column]
         least = np.where(self.rising, at_lower, at_upper)
         most = np.where(self.rising, at_upper, at_lower)
@@ -158,7 +160,7 @@ class _Rows:
 
 
 def _tighten_products(products: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-    """No factor and no product is negative."""
+    """Tighten the ranges of products and their factors in place; none of them is negative."""
     if not len(products):
         return
     result, left, right = products.T

@@ -1,12 +1,12 @@
-"""Linear programs whose optimum is proved: HiGHS finds multipliers of the rows, and these are checked.
+"""Linear programs with a proved optimum: HiGHS computes multipliers of the rows, and these are checked.
 
-Whatever multipliers y one takes,
+For any multipliers y,
 
     c x  >=  sum over rows of y * its end  +  sum over variables of the least of (c - y A) x in its range,
 
-so the multipliers that a floating-point solver found prove a bound once every rounding error of the right
-side is taken off (Neumaier and Shcherbina 2004). The program is first scaled by powers of two to the size of
-its variables' ranges, so that errors are relative to what each probability can be.
+so the multipliers of a floating-point solver prove a bound once every rounding error of the right side is
+subtracted (Neumaier and Shcherbina 2004). The program is first scaled by powers of two to the size of
+its variables' ranges, so that errors are relative to the largest value of each probability.
 
 >>> rows = csr_array(np.array([[1.0, 1.0]]))
 >>> one = np.ones(1)
@@ -14,10 +14,9 @@ its variables' ranges, so that errors are relative to what each probability can 
 >>> 1 - 1e-13 <= found.bound <= 1, np.abs(found.point).tolist()
 (True, [1.0, 0.0])
 
-Where variables have no end on one side, a bound is proved in rational arithmetic: there the least bit that
-rounding leaves of ``c - y A`` at such a variable costs the whole bound. So the multipliers that a solver has
-found are corrected: those that matter solve exactly the equations that they seem to solve, and what they
-prove is added up in fractions.
+Where a variable is unbounded on one side, a bound is proved in rational arithmetic: there any rounding
+residue of ``c - y A`` makes the bound infinite. So the solver's multipliers are corrected to solve exactly
+the equations that they solve approximately, and the bound is summed in fractions.
 """
 
 from __future__ import annotations
@@ -36,20 +35,23 @@ from herbrand.engines.highs import LinearProgram, Optimum, optimum, power
 EXACTNESS = 1e-10
 """HiGHS's tolerances, in units of the ranges."""
 FINE = 2.0**-43
-"""A point that is off by no more, in units of the ranges, is as good as floating-point numbers are."""
+"""Largest violation of a point, in units of the ranges, that needs no further refinement."""
 POINT_ERROR = 2.0**-50
-"""What rounding lets a point be off by without being seen."""
+"""Violation of a point that rounding can hide."""
 MARGIN = 0.25
+"""Size that the largest violation has after zooming, in units of the ranges."""
 MOST_ROUNDS = 12
+"""Most rounds of iterative refinement."""
 MOST_ZOOM, LESS_ZOOM = 2.0**32, 2.0**-4
-"""How much larger a point's surroundings are looked at, and how much less where that finds none nearer."""
+"""Largest zoom of a refinement, and the factor of the next one where a zoom brings no better point."""
 
 
 class Least(NamedTuple):
-    """No point costs less than ``bound``: infinite: there is no point; minus infinite: nothing is proved.
+    """The proved minimum of a linear program: no feasible point costs less than ``bound``.
 
-    ``point`` nearly attains it, if one was found; ``cost`` is what a point nearby that satisfies all exactly
-    costs at most, as far as multipliers tell: infinite where no point is fine enough for them to tell.
+    ``bound`` is infinite if the program is infeasible, minus infinite if nothing is proved. ``point`` nearly
+    attains it, or is None. ``cost`` estimates, by the multipliers, the most that an exactly feasible point
+    nearby costs; infinite where no point is accurate enough.
     """
 
     bound: float
@@ -60,9 +62,10 @@ class Least(NamedTuple):
 def least(
     cost: np.ndarray, program: LinearProgram, until: float = math.inf, *, finely: bool = False
 ) -> Least:
-    """The proved least of ``cost @ x``; ``until``: a moment of the monotonic clock.
+    """Minimise ``cost @ x`` and prove the minimum; ``until``: a moment of the monotonic clock.
 
-    ``finely``: the point, whose cost is to be told, is looked at more closely than a bound needs.
+    ``finely``: whether the point is refined even if it is accurate enough for the bound, for its cost.
+    Points that violate rows or ranges are improved by iterative refinement (Gleixner and others 2016).
     """
     scaled, unit = program.scaled()
     costs = cost * unit
@@ -105,20 +108,20 @@ def _solved(cost: np.ndarray, program: LinearProgram, until: float) -> Optimum:
 
 
 def _off(program: LinearProgram, point: np.ndarray) -> np.ndarray:
-    """How far a point is outside each row and each range."""
+    """Violation of each row, then of each range, by a point."""
     sums = program.rows @ point
     rows = np.maximum(program.row_lower - sums, sums - program.row_upper)
     return np.maximum(np.concatenate([rows, np.maximum(program.lower - point, point - program.upper)]), 0.0)
 
 
 def _worth(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> np.ndarray:
-    """How far the least cost moves with the end of each row, and of each range that is more than a number."""
+    """Sensitivity of the minimum to the end of each row, then of each range; 0 for ranges of one number."""
     left = np.where(program.upper > program.lower, cost - program.rows.T @ multipliers, 0.0)
     return np.abs(np.concatenate([multipliers, left]))
 
 
 def _zoomed(program: LinearProgram, point: np.ndarray, zoom: float) -> LinearProgram:
-    """The program in terms of the difference from a point, so many times as large."""
+    """The program in terms of the difference from a point, ``zoom`` times as large."""
     sums = program.rows @ point
     return LinearProgram(
         program.rows,
@@ -130,7 +133,7 @@ def _zoomed(program: LinearProgram, point: np.ndarray, zoom: float) -> LinearPro
 
 
 def proved(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> float:
-    """What multipliers of the rows prove of the least ``cost @ x``."""
+    """Lower bound of ``cost @ x`` that multipliers prove, all rounding subtracted; -inf for none."""
     usable = np.where(multipliers > 0, np.isfinite(program.row_lower), np.isfinite(program.row_upper))
     y = np.where(usable, multipliers, 0.0)
     terms = y * np.where(y > 0, program.row_lower, np.where(y < 0, program.row_upper, 0.0))
@@ -154,9 +157,8 @@ def proved(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) ->
 def _infeasible(
     whole: LinearProgram, until: float, point: np.ndarray | None = None, zoom: float = 1.0
 ) -> bool:
-    """Whether it is proved that no point satisfies the rows: even the least violation of them is positive.
-
-    Multipliers are looked for in the program as it is, or around a point that is nearly one.
+    """Whether the program is proved to be infeasible: the minimal violation of its rows is positive.
+    The multipliers are those of the program as it is, or zoomed around a nearly feasible point.
     """
     program = whole if point is None else _zoomed(whole, point, zoom)
     count = len(program.row_lower)
@@ -188,12 +190,13 @@ def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 SEEN = 1e-9
-"""Multipliers and differences smaller than this are taken for zeros that rounding has moved."""
+"""Size up to which multipliers and differences count as zeros with rounding errors."""
 MOST_EQUATIONS = 200
+"""Most equations that are solved in fractions."""
 
 
 def proved_exactly(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> float:
-    """What multipliers, corrected, prove of the least ``cost @ x``; minus infinity where nothing."""
+    """Lower bound of ``cost @ x`` that corrected multipliers prove, in fractions; minus infinity for none."""
     rows = program.rows.tocsc()
     open_ones = np.flatnonzero(~np.isfinite(program.lower) | ~np.isfinite(program.upper))
     used = np.flatnonzero(np.abs(multipliers) > SEEN)
@@ -217,7 +220,7 @@ Equation = tuple[dict[int, Fraction], Fraction]
 
 
 def solved(equations: list[Equation], near: dict[int, Fraction]) -> dict[int, Fraction] | None:
-    """A solution of sparse equations: those that they leave free are as in ``near``; ``None``: there is none.
+    """Solve sparse equations; free unknowns keep their values in ``near``; ``None`` if there is no solution.
 
     >>> half = Fraction(1, 2)
     >>> solved([({0: half, 1: half}, Fraction(1))], {0: Fraction(9), 1: Fraction(3)})
@@ -256,7 +259,7 @@ def solved(equations: list[Equation], near: dict[int, Fraction]) -> dict[int, Fr
 
 
 def _bound(cost: np.ndarray, program: LinearProgram, multipliers: dict[int, Fraction]) -> float:
-    """The sum of what each row and each variable contributes, exactly, rounded down."""
+    """Sum the contributions of rows and variables to the bound exactly; round the total down."""
     total = Fraction(0)
     rest = [Fraction(float(c)) for c in cost]
     rows = program.rows

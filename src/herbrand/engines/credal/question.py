@@ -1,12 +1,11 @@
-"""What one call of ``bound`` asks, and with which settings.
+"""The question and settings of one call of ``bound``.
 
-The program of all engines of ``bound`` is a credal network, and the facts in it are given in every query;
-``read`` gives an interval for each query, or for each atom, and ``explain`` names the sentences on which the
-lower and the upper end of the one query asked rest. It explains from the first state: what it compares it
-runs by itself.
+The program of all engines of ``bound`` is a credal network, and every query is conditioned on its facts.
+``read`` gives an interval for each query, or for each atom; ``explain`` names the sentences on which the
+lower and the upper end of a single query depend. It needs only the first state: it runs its own searches.
 
-A question is about probabilities, or about every atom. ``P(q | e)`` with free variables stands for every
-grounding that observed facts do not rule out; the name of a predicate stands for all its atoms.
+A question has queries, or is for every atom. ``P(q | e)`` with free variables means every grounding that
+observed facts do not rule out; the name of a predicate means all its atoms.
 
 >>> import herbrand as hb
 >>> program = hb.Model(hb.parse('P(s(x)) <= 0.5\\nP(s("a")) >= 0.1')).program
@@ -38,20 +37,21 @@ from herbrand.program.program import Program
 from herbrand.program.question import check_formula
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of all that is done, from 0 to 1."""
+"""A function called with a text about the current work, and with the share of work done, from 0 to 1."""
 
 
 TOLERANCE = 1e-7
-"""Intervals that move by less in a pass are at rest."""
+"""Movement of intervals in a pass below which messages have converged."""
 
 
 @dataclass(frozen=True)
 class BoundSettings:
     """The settings of every engine of ``bound``. ``None`` leaves the choice to the engine.
 
-    ``independence``: the Markov condition of the network, or no independence but what is stated. ``mode``:
-    which independences messages use; ``paper`` repeats the published method, whose intervals may be too
-    narrow. ``tolerance`` is how far a search may stop from the optimum. ``progress`` is told how far it is.
+    ``independence``: the Markov condition of the network, or no independences. ``mode``: the independences
+    that messages use; ``paper`` repeats the published method, whose intervals may be too narrow.
+    ``tolerance``: largest distance from the optimum at which a search may stop. ``progress`` is called with
+    the work done.
     """
 
     budget: Budget = UNLIMITED
@@ -70,12 +70,12 @@ Answer = TypeVar("Answer")
 
 
 class ImpossibleGivenError(ContradictionError):
-    """What is given in a query is proved to have probability 0; other queries can be answered."""
+    """Raised where a query's condition is proved to have probability 0; other queries can be answered."""
 
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """``P(event | given)``; ``text`` is what stands inside ``P( )``. No ``given``: nothing but the facts.
+    """The query ``P(event | given)``, conditioned on facts too; ``text`` is the text inside ``P( )``.
 
     The shape of ``event`` may be ``TRUE`` or ``FALSE`` where observed facts settle it; ``given``'s is
     neither.
@@ -87,13 +87,13 @@ class BoundQuery:
 
     @property
     def atoms(self) -> tuple[int, ...]:
-        """The atoms that it names; those that both name stand twice."""
+        """The atoms of event and condition; atoms of both occur twice."""
         return (*self.event.atoms, *(self.given.atoms if self.given else ()))
 
 
 @dataclass(frozen=True)
 class BoundQuestion:
-    """What is asked; nothing named: every atom, in order."""
+    """The queries of one call; none means every atom, in order."""
 
     queries: tuple[BoundQuery, ...] = ()
 
@@ -102,7 +102,7 @@ class BoundQuestion:
         return not self.queries
 
     def each(self, atoms: Atoms) -> Iterator[BoundQuery]:
-        """What is asked of a network over these atoms, one by one; every atom where nothing is named."""
+        """The queries one by one; where there are none, one query for each of these atoms."""
         if not self.everything:
             return iter(self.queries)
         texts = enumerate(atoms.texts())
@@ -110,11 +110,11 @@ class BoundQuestion:
 
 
 SECONDS_APART = 2.0
-"""How long facts are looked at on which no query depends, where they are hard."""
+"""Time limit in seconds of the check of facts on which no query depends."""
 
 
 def cannot_be_given(query: BoundQuery, facts: bool) -> ImpossibleGivenError:
-    """The error that what is given has probability 0 whatever is chosen, facts bearing on it or not."""
+    """The error that a query's condition has upper probability 0; ``facts``: whether facts are part of it."""
     evidence = ([] if query.given is None else ["what is given"]) + ["the facts"] * facts
     return ImpossibleGivenError(
         f"the upper probability of {' and '.join(evidence)} in P({query.text}) is 0, so it cannot be given",
@@ -128,9 +128,9 @@ def each_answered(
     unknown: Callable[[BoundQuery], Answer],
     budget: Budget = UNLIMITED,
 ) -> tuple[list[Answer | None], list[ImpossibleGivenError]]:
-    """The answer to each query, ``None`` where what is given is impossible; and these refusals.
+    """Answer each query, with ``None`` where its condition is impossible; return these refusals as well.
 
-    ``unknown`` answers queries that the budget leaves no time for. Raises the first refusal where
+    ``unknown`` answers queries for which the budget leaves no time. Raises the first refusal where
     every query is refused.
     """
     answers: list[Answer | None] = []
@@ -149,7 +149,7 @@ def each_answered(
 
 
 def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
-    """The status of an answer from which some queries are missing."""
+    """The status with the messages of refused queries as advice, and not converged if there are any."""
     if not refusals:
         return status
     messages = [refusal.mistakes[0].message for refusal in refusals]
@@ -157,8 +157,10 @@ def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
 
 
 def read_bound_question(asked: Iterable[str | Bound], lowering: Lowering) -> BoundQuestion:
-    """The question that texts state, or bounds that were read from them. Raises where a name or a constant is
-    unknown."""
+    """Read a question from query texts, or from bounds already parsed.
+
+    Raises an error where a name or a constant is unknown, or a query has no instance.
+    """
     program = lowering.program
     queries: list[BoundQuery] = []
     for one in asked:
@@ -184,7 +186,7 @@ def read_bound_question(asked: Iterable[str | Bound], lowering: Lowering) -> Bou
 
 
 def _every_atom(event: Formula, program: Program) -> Formula:
-    """A bare predicate name as the atom over variables."""
+    """Replace a bare predicate name by its atom over fresh variables; leave other formulas."""
     if isinstance(event, Atom) and not event.arguments:
         predicate = program.signature.predicate(event.predicate, event.span)
         variables = tuple(Variable(f"x{i}") for i in range(predicate.arity))

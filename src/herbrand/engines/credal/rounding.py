@@ -1,9 +1,9 @@
-"""Rounding to the wide side: a bound that is computed is a bound in exact arithmetic, too.
+"""Outward rounding: every computed bound is also a bound in exact arithmetic.
 
-Arithmetic on enclosures of numbers that are not negative. Every operation gives an interval that holds the
+Interval arithmetic on numbers that are not negative. Every operation gives an interval that holds the
 exact result, whatever the operands' exact values are within theirs. Relative errors stay near 1e-16 for each
-operation at any scale, and zeros stay exact zeros: a number that is proved to be 0 is kept apart from one
-that is merely small.
+operation at any scale, and zeros stay exact: a number that is proved to be 0 differs from one that is merely
+small.
 
 >>> third = Enclosure.of(1.0).over(Enclosure.of(3.0))
 >>> bool(third.low < third.high), third.times(Enclosure.of(0.0)).high.item()
@@ -20,18 +20,18 @@ import numpy as np
 
 Number = np.ndarray | np.floating
 UNIT = 2.0**-53
-"""What one rounding moves a number by at most, as a share of it."""
+"""Largest relative error of one rounding."""
 
 
 class Enclosure(NamedTuple):
-    """The exact numbers lie between ``low`` and ``high``, elementwise; none is negative."""
+    """Arrays of intervals from ``low`` to ``high`` that hold exact numbers; none is negative."""
 
     low: np.ndarray
     high: np.ndarray
 
     @staticmethod
     def of(exact: np.ndarray | float) -> Enclosure:
-        """Enclose numbers that are exact as they stand."""
+        """Enclose numbers that are exact."""
         return Enclosure(np.asarray(exact, float), np.asarray(exact, float))
 
     def times(self, other: Enclosure) -> Enclosure:
@@ -77,14 +77,14 @@ def complement(chance: np.ndarray | float) -> Enclosure:
 
 
 def opposite(ends: tuple[float, float]) -> tuple[float, float]:
-    """The interval of what does not hold, by that of what does."""
+    """The interval of P(not x) from that of P(x), rounded outward."""
     return float(complement(ends[1]).low), float(complement(ends[0]).high)
 
 
 def stated_ends(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-    """Stated ends, each moved outward by a unit: a decimal lies within half a unit of its double.
+    """Stated ends, each moved outward by one double: a decimal lies within half a step of its double.
 
-    0 and 1 stay what they are.
+    0 and 1 stay unchanged.
     """
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     return (
@@ -94,7 +94,7 @@ def stated_ends(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[n
 
 
 def share_below(part: float, rest: float) -> float:
-    """part / (part + rest), rounded down: the least probability for masses at least and at most these."""
+    """part / (part + rest), rounded down: the minimum for masses from ``part`` up and up to ``rest``."""
     if part <= 0:
         return 0.0
     whole = float(sum_above(np.float64(part), np.float64(rest)))
@@ -112,7 +112,7 @@ def share_above(part: float, rest: float) -> float:
 def product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:
     """The product rounded towards 0 or infinity; products with 0 and 1 are exact.
 
-    0 times infinity is 0: an infinite end says that there is no limit, and every number below it is finite.
+    0 times infinity is 0: an infinite end means no limit, and every number below it is finite.
     """
     zero = (left == 0) | (right == 0)
     with np.errstate(invalid="ignore"):
@@ -122,7 +122,7 @@ def product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:
 
 
 def _two_sum(left: Number, right: Number) -> tuple[Any, Any]:
-    """A sum in floating point, and exactly what rounding left out (Knuth)."""
+    """The rounded sum, and its exact rounding error (Knuth's TwoSum)."""
     total = left + right
     shadow = total - left
     return total, (left - (total - shadow)) + (right - shadow)

@@ -1,7 +1,7 @@
-"""Intervals of single atoms, found by sound messages, for a global search to start from.
+"""Intervals of single atoms from sound messages, from which a global search starts.
 
-They follow from what a network says, and are rounded outward, so they change no optimum; but a search whose
-atoms are confined from the start needs a fraction of its nodes.
+They follow from the network's sentences, and are rounded outward, so they change no optimum; but a search
+whose atoms are confined from the start needs a fraction of its nodes.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -26,14 +26,17 @@ from herbrand.engines.credal.question import BoundQuery
 from herbrand.extras import later
 
 _outer_run = later("herbrand.engines.credal.ariel.engine:outer_run")
-"""The messages of the other engine, which small parts need not."""
+"""The messages of the ``ariel`` engine, imported only when a search needs them."""
 MOST_SENTENCES = 20_000
-"""Messages over more than this would cost more than the searches of a few small parts."""
+"""Most sentences of a network over which messages run: more would cost more than searches of small parts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """``budget``: how long messages may run; stopped ones are sound, too."""
+    """The atoms' intervals by messages that run when first needed, within ``budget``.
+
+    Messages that are stopped early are sound, too.
+    """
 
     network: Network
     markov: bool = True
@@ -41,7 +44,10 @@ class Seeds:
 
     @cached_property
     def _intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """``None`` also where there is a contradiction: the search finds it, and names the statements."""
+        """Lower and upper ends [atoms]; ``None`` where the network is too large or contradicts itself.
+
+        A contradiction is left to the search, which names the statements.
+        """
         if len(self.network) > MOST_SENTENCES:
             return None
         return self._run.outer_intervals()
@@ -56,20 +62,20 @@ class Seeds:
         return "_intervals" in vars(self)
 
     def interval(self, atom: int) -> tuple[float, float]:
-        """Between these lies the probability of an atom of the network."""
+        """The interval of an atom's probability."""
         if self._intervals is None:
             return 0.0, 1.0
         lower, upper = self._intervals
         return float(lower[atom]), float(upper[atom])
 
     def interval_of(self, query: BoundQuery) -> tuple[float, float]:
-        """Between these lies what is asked for, the facts given."""
+        """The interval of a query's probability given the facts."""
         if self._intervals is None:
             return 0.0, 1.0
         return self._run.outer_interval(query, *self._intervals)
 
     def added_to(self, part: NetworkPart) -> NetworkPart:
-        """The part with what is known of its atoms said."""
+        """The part with the intervals of its atoms as further sentences."""
         if self._intervals is None:
             return part
         holds = np.array([False, True])

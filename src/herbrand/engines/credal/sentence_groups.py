@@ -1,4 +1,4 @@
-"""Ground sentences gathered by shape, one by one and table by table, until they become groups.
+"""Ground sentences collected by shape, one by one and table by table, to be built into groups.
 
 >>> gathered = Gathered()
 >>> gathered.rows(0, None, False).singles.append(((4,), 0.2, 0.3, 0))
@@ -44,9 +44,9 @@ MOST_ATOMS_A_SENTENCE = 20
 
 
 class Gathered:
-    """Rows by the shape of their sentence; they become groups at the end.
+    """A builder of sentence groups: rows by the shape of their sentence, and links.
 
-    And the links of sentences as written that their rows, shortened by observed facts, no longer show.
+    The links are those of sentences as written that rows, simplified by observed facts, no longer imply.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Gathered:
         self._links.append(np.unique(pairs, axis=0))
 
     def links(self) -> np.ndarray:
-        """[links, 2]; some may be there twice, or lead from an atom to itself."""
+        """[links, 2] The links from atom to atom; they may have repetitions and links to the atom itself."""
         return np.concatenate([NO_LINKS, *self._links])
 
     def groups(self) -> tuple[SentenceGroup, ...]:
@@ -73,7 +73,7 @@ class Gathered:
 
 
 class Rows:
-    """Rows one by one, and tables of rows."""
+    """The collected rows of one shape: single rows, and tables of rows."""
 
     def __init__(self) -> None:
         self.singles: list[tuple[tuple[int, ...], float, float, int]] = []
@@ -87,7 +87,7 @@ class Rows:
         upper: np.ndarray | float,
         statement: np.ndarray | int,
     ) -> None:
-        """Rows that have atoms of their own; of the others' entries there may be one for all."""
+        """Add the rows of ``atoms`` [n, k]; the other arguments are arrays [n] or one value for all rows."""
         n = len(atoms)
         self.tables.append(
             (
@@ -100,7 +100,7 @@ class Rows:
         )
 
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """Atoms, lower, upper, statement, binding; in the order of statements."""
+        """The columns atoms, lower, upper, statement and binding, sorted by statement."""
         parts = list(self.tables)
         if self.singles:
             atoms, lower, upper, statement = zip(*self.singles, strict=True)
@@ -113,8 +113,10 @@ class Rows:
 
 
 def without_last_value(event: Formula, grounding: Mapping[str, Value]) -> str:
-    """What to say of an instance in which a computed atom is false as its type has no such value: how it is
-    left out. Empty where none is computed."""
+    """Advice for excluding an instance in which a computed atom is false because its type lacks the value.
+
+    Empty where no atom of the event is computed.
+    """
     computed = (part for part in walk(event) if isinstance(part, Atom) and is_made(part.predicate))
     names = [name for part in computed for name in free_variables(part) if name in grounding]
     if not names:
@@ -129,9 +131,10 @@ def without_last_value(event: Formula, grounding: Mapping[str, Value]) -> str:
 def sentence_of(
     event: Shape, given: Shape | None, bound: Bound, way_out: Callable[[], str] = str
 ) -> tuple[Shape, Shape | None, tuple[int, ...]] | None:
-    """The shapes over columns and what stands in each; ``None`` for a sentence that says nothing.
+    """The shapes over columns and the atom of each column; ``None`` for a sentence that always holds.
 
-    ``way_out``: how an instance is left out whose event is false, if that is known.
+    ``way_out`` gives advice for excluding an instance whose event is false, or an empty text. Raises where
+    the sentence is settled and its bound contradicts that, or where it has too many atoms.
     """
     if given == FALSE or (event == TRUE and bound.upper == 1) or (event == FALSE and bound.lower == 0):
         return None
@@ -152,8 +155,7 @@ def sentence_of(
 
 
 def _settled_otherwise(event: Shape, bound: Bound, way_out: str) -> ContradictionError:
-    """The error for an event that is sure or impossible before anything is uncertain, with a bound that says
-    otherwise."""
+    """The error for an event that facts or logic make true or false, against its bound."""
     if not any(predicates_in(bound.event)):
         sure = "always" if event == TRUE else "never"
         return ContradictionError(
@@ -176,10 +178,10 @@ def too_many_atoms(count: int, bound: Bound) -> UnsupportedError:
 
 
 def add_rows(number: int, rows: BoundRows, atoms: Atoms, gathered: Gathered) -> Iterator[int]:
-    """Adds the rows of a run, whose first statement has this number.
+    """Add the rows of a run whose first statement has this number.
 
-    Gives the rows that are to be added one by one: those that name an atom twice, or one that is not open,
-    and those with a truth value that settles something.
+    Yield the rows that must be added one by one: those that name an atom twice, or one that is not open,
+    and those of a form that truth values simplify.
     """
     number_of = np.array([_number(name, atoms) for name in rows.names], np.int64)
     form = np.asarray(rows.form, np.int64)
@@ -214,7 +216,7 @@ def _arity(bound: Bound) -> int:
 
 
 def _shapes(bound: Bound) -> tuple[Shape, Shape | None] | None:
-    """The shapes of a form over its atoms; ``None`` where truth values leave some of them out."""
+    """The shapes of a form over its atoms; ``None`` where truth values simplify it or atoms are too many."""
     order: dict[Leaf, int] = {}
 
     def column(leaf: Leaf) -> Shape:

@@ -1,9 +1,9 @@
-"""The shape of a ground formula: its connectives over columns, without saying which atoms the columns are.
+"""The shape of a ground formula: its connectives over numbered columns, whatever atoms the columns hold.
 
 A shape is a column (``0``, ``1``, ...) or a tuple of a connective and its parts: ``("not", s)``,
 ``("and", s, ...)``, ``("or", ...)``, ``("xor", ...)``, ``("iff", s, t)``; the constants are :data:`TRUE` and
-:data:`FALSE`, which stand alone. Ground sentences of one shape differ only in their atoms, so that thousands
-of them are one shape and one array.
+:data:`FALSE`, which are never part of a larger shape. Ground sentences of one shape differ only in their
+atoms, so that thousands of them are one shape and one array.
 
 >>> shape = conjunction([0, negation(1)])
 >>> shape
@@ -45,23 +45,23 @@ FALSE: Shape = ("false",)
 
 @dataclass(frozen=True, slots=True)
 class GroundFormula:
-    """A shape and the atom that stands in each of its columns, no atom twice."""
+    """A shape and the atom of each of its columns, no atom twice."""
 
     shape: Shape
     atoms: tuple[int, ...]
 
     @staticmethod
     def of(shape: Shape) -> GroundFormula:
-        """From a shape whose columns are atom numbers."""
+        """Build a ground formula from a shape whose columns are atom numbers."""
         return GroundFormula(*canonical(shape))
 
     def table(self, scope: Sequence[int]) -> np.ndarray:
-        """Whether it holds, with an axis for each atom of a scope that has all its atoms."""
+        """Truth table with an axis for each atom of ``scope``, which has all its atoms."""
         own = truth_table(self.shape, len(self.atoms)).reshape((2,) * len(self.atoms))
         return np.array(spread(own, self.atoms, scope))
 
     def over_atoms(self) -> Shape:
-        """The shape with atom numbers for columns."""
+        """The shape with atom numbers as columns."""
         return renamed(self.shape, self.atoms)
 
 
@@ -89,11 +89,14 @@ def shape_of(formula: Formula, column: Callable[[Leaf], Shape]) -> Shape:
 
 
 class NotPlainError(Exception):
-    """A formula has more than connectives over open atoms without arguments."""
+    """Raised for a formula that is more than not, and, or over open ground atoms."""
 
 
 def plain_shape(formula: Formula, number_of: Callable[[Atom], int | None], order: dict[int, int]) -> Shape:
-    """The canonical shape, columns numbered in ``order`` as atoms occur."""
+    """The canonical shape of a formula; its columns are numbered as atoms occur, and added to ``order``.
+
+    Raises ``NotPlainError`` for anything but not, and, or over atoms that ``number_of`` numbers.
+    """
     kind = type(formula)
     if kind is Atom:
         number = number_of(formula)  # type: ignore[arg-type]
@@ -127,7 +130,7 @@ def disjunction(parts: Sequence[Shape]) -> Shape:
 
 
 def _joined(sign: str, parts: Sequence[Shape], neutral: Shape, settling: Shape) -> Shape:
-    """One connective over its parts, flat; truth values are absorbed."""
+    """One connective over its parts, flattened, with truth values absorbed."""
     flat: list[Shape] = []
     for part in parts:
         if isinstance(part, tuple):
@@ -145,7 +148,7 @@ def _joined(sign: str, parts: Sequence[Shape], neutral: Shape, settling: Shape) 
 
 
 def parity(parts: Sequence[Shape]) -> Shape:
-    """An odd number of the parts holds."""
+    """The shape that holds if an odd number of the parts holds."""
     odd = sum(part == TRUE for part in parts) % 2 == 1
     rest = [part for part in parts if part not in (TRUE, FALSE)]
     if not rest:
@@ -161,7 +164,7 @@ def equivalence(left: Shape, right: Shape) -> Shape:
 
 
 def settled(shape: Shape, truths: Mapping[int, bool]) -> Shape:
-    """The shape once the truth of some columns is known.
+    """Simplify a shape by the truth values of some columns.
 
     >>> settled(("or", 0, ("and", 1, 2)), {0: False, 2: True})
     1
@@ -184,7 +187,7 @@ def settled(shape: Shape, truths: Mapping[int, bool]) -> Shape:
 
 
 def columns_of(shape: Shape) -> Iterator[int]:
-    """The columns in the order they occur, each as often as it occurs."""
+    """The columns in order of occurrence, each as often as it occurs."""
     if isinstance(shape, tuple):
         for part in shape[1:]:
             yield from columns_of(part)
@@ -200,7 +203,7 @@ def renamed(shape: Shape, names: Sequence[int]) -> Shape:
 
 
 def canonical(shape: Shape) -> tuple[Shape, tuple[int, ...]]:
-    """The shape with its columns numbered as they occur, and what each column was called."""
+    """The shape with its columns renumbered as they occur, and the old number of each column."""
     order: dict[int, int] = {}
     numbered = _numbered(shape, order)
     return numbered, tuple(order)
@@ -213,7 +216,10 @@ def _numbered(shape: Shape, order: dict[int, int]) -> Shape:
 
 
 def literals_of(shape: Shape) -> dict[int, bool] | None:
-    """Column -> truth where the shape is a conjunction of literals over different columns, else ``None``."""
+    """Truth value of each column where the shape is a consistent conjunction of literals, else ``None``.
+
+    Empty for ``TRUE``.
+    """
     parts = shape[1:] if isinstance(shape, tuple) and shape[0] == "and" else (shape,)
     literals: dict[int, bool] = {}
     for part in parts:
@@ -240,14 +246,14 @@ def truth_table(shape: Shape, columns: int) -> np.ndarray:
 
 
 def spread(table: np.ndarray, atoms: Sequence[int], around: Sequence[int]) -> np.ndarray:
-    """A table over some atoms as one over all of ``around``, in their order."""
+    """Broadcast a table over some atoms to one over all of ``around``, in their order."""
     places = [list(around).index(atom) for atom in atoms]
     shape = [2 if place in places else 1 for place in range(len(around))]
     return np.broadcast_to(table.transpose(np.argsort(places)).reshape(shape), (2,) * len(around))
 
 
 def _table(shape: Shape, columns: int) -> np.ndarray:
-    """The table over axes that broadcast, so that parts over few columns stay small."""
+    """The truth table; axes of unused columns have length 1, so that parts over few columns stay small."""
     if not isinstance(shape, tuple):
         axes = [1] * columns
         axes[shape] = 2

@@ -1,14 +1,13 @@
 """The exact intervals of atoms in trees of conditional tables, in closed form.
 
-Where every sentence of an unconnected piece speaks of one atom in one case of all its parents, ``P(x)`` or
-``P(x | y and not z)``, any choice within each sentence is a distribution: none bounds upwards. And where
-links join no two atoms in two ways, the parents of an atom are independent, and the probability of one may
-be chosen whatever those of the others are. Then P(x), a sum over the parents' cases, is linear in each
-sentence's value and in each parent's probability, so its ends lie where all of these are at theirs.
+Where every sentence of an unconnected piece bounds one atom in one case of all its parents, ``P(x)`` or
+``P(x | y and not z)``, any choice within each sentence is a distribution: no sentence restricts the parents.
+And where links form a tree, the parents of an atom are independent, and the probability of one can be chosen
+independently of the others'. Then P(x), a sum over the parents' cases, is linear in each sentence's value and
+in each parent's probability, so its ends lie where all of these are at theirs.
 
-An ancestor that is given is a parent whose value is known: what lies above it bears on the atom through it
-alone, since no two ways lead there. So P(x | y) is found from y on, and what it takes for y to be possible is
-chosen apart.
+An ancestor in the condition is a parent of fixed value: in a tree, all above it affects the atom only through
+it. So P(x | y) is computed from y on, and whether y is possible is checked separately.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -34,14 +33,15 @@ from herbrand.graphs import reached
 from herbrand.loops import chosen, loop
 
 MOST_PARENTS = 8
-"""All corners of the parents' box are tried, each with all their cases."""
+"""Most parents of an atom: all corners of their box are tried, each with all their cases."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forward:
-    """``settled[a]``: atom a is in such a piece, and its interval lies within [``lower[a]``, ``upper[a]``].
+    """Intervals in closed form: ``settled[a]`` is whether atom a is in a tree of conditional tables.
 
-    Its ends lie between these, which are rounded outward, and ``least[a]`` and ``most[a]``, rounded inward.
+    The lower end of its interval lies in [``lower[a]``, ``least[a]``], the upper in [``most[a]``,
+    ``upper[a]``]: ``lower`` and ``upper`` are rounded outward, ``least`` and ``most`` inward.
     """
 
     settled: np.ndarray  # [atoms] bool
@@ -53,9 +53,9 @@ class Forward:
     """The tables of the settled atoms, rounded outward and inward."""
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[End, End] | None:
-        """The two ends of an atom, given what is known of others, each proved and attained up to rounding.
+        """The two ends of an atom given truth values of others, each proved and attained up to rounding.
 
-        ``None`` where that has no closed form, or what is known may be impossible.
+        ``None`` where that has no closed form, or the truth values may be impossible.
         """
         if not self.settled[atom] or self.rows is None:
             return None
@@ -71,7 +71,7 @@ class Forward:
         return End(lower, least, 0), End(upper, most, 0)
 
     def _possible(self, known: Mapping[int, bool]) -> bool:
-        """Whether ancestors of one atom can have these values: rows of other atoms bear on each of them."""
+        """Whether ancestors of one atom can have these values: different rows decide each of them."""
         assert self.rows is not None
         ends = ((truth, *self.rows[1].ends(atom, known)) for atom, truth in known.items())
         return all(upper > 0 if truth else lower < 1 for truth, lower, upper in ends)
@@ -86,8 +86,10 @@ class Forward:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Each atom's parents, and its rows ``low`` and ``high``, one for each case of these; ``outward`` is 1 or
-    -1, the way in which they are rounded."""
+    """The conditional tables of atoms: rows of atom a, by case of its parents, begin at ``start[a]``.
+
+    ``low`` and ``high`` are the rows' ends; ``outward`` is 1 where they are rounded outward, -1 if inward.
+    """
 
     arrows: Arrows
     start: np.ndarray
@@ -96,13 +98,13 @@ class _Rows:
     outward: float
 
     def above(self, atom: int, known: Collection[int] = ()) -> list[int]:
-        """The atom and its ancestors, each behind the one that it leads to, not beyond what is known."""
+        """The atom and its ancestors, each after its descendants, without those above the ``known`` atoms."""
         return reached(
             [atom], lambda one: self.arrows.parents(one).tolist() if one == atom or one not in known else ()
         )
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[float, float]:
-        """An atom's ends, given its ancestors among what is known, whether or not it is known itself."""
+        """An atom's ends given its ancestors in ``known``; a value of the atom itself is ignored."""
         near = self.above(atom, known)
         place = {one: number for number, one in enumerate(near)}
         lower, upper = np.zeros(len(near)), np.ones(len(near))
@@ -118,7 +120,7 @@ class _Rows:
 
 
 def forward(network: Network) -> Forward:
-    """The intervals of all atoms in such pieces; of the others nothing is said."""
+    """Compute the intervals of all atoms in trees of conditional tables; other atoms are not settled."""
     arrows, piece = graph_of(network).arrows, components(network)
     parents = np.diff(arrows.into_start)
     plain = np.ones(int(piece.max(initial=-1)) + 1, bool)
@@ -157,7 +159,7 @@ def _add(
     high: np.ndarray,
     exact: np.ndarray,
 ) -> None:
-    """Enter the rows of a group in tables, rounded outward; note the pieces in which one does not fit."""
+    """Tighten the tables by a group's rows, rounded outward; clear ``plain`` for pieces with other rows."""
     event = literals_of(group.event)
     given = {} if group.given is None else literals_of(group.given)
     if event is None or given is None or len(event) != 1 or not event.keys().isdisjoint(given):
@@ -190,7 +192,7 @@ def _propagate(
     upper: np.ndarray,
     outward: float,
 ) -> None:
-    """Parents before children, each atom's ends from its table and its parents' ends."""
+    """Compute each settled atom's ends from its table and its parents' ends, parents before children."""
     count = len(settled)
     into_start, into, out_start, out = arrows
     missing = np.diff(into_start)
@@ -224,8 +226,8 @@ def _ends_of(
 ) -> tuple[float, float]:
     """The ends of an atom from its rows and its parents' ends.
 
-    Rounded outward, or inward where ``outward`` is -1: all terms are positive, so the relative error of an
-    average over k parents is at most that of 3 k roundings.
+    They are rounded outward, or inward where ``outward`` is -1: all terms are positive, so the relative error
+    of a mean over k parents is at most that of 3 k roundings.
     """
     error = outward * len(above) * 8 * UNIT
     least = -_greatest(-low, above, lower, upper) * (1.0 - error)
@@ -234,7 +236,7 @@ def _ends_of(
 
 @loop
 def _greatest(table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """The greatest average of a table over its cases, at a corner of the parents' box."""
+    """The maximum, over the corners of the parents' box, of a table's mean over the parents' cases."""
     best = -np.inf
     for corner in range(2 ** len(above)):
         left = table.copy()

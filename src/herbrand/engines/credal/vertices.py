@@ -1,4 +1,4 @@
-"""Tightest intervals in networks of separate rows, by a search over the rows' ends with proved bounds.
+"""Tightest intervals in networks of separate rows, by branch and bound over the rows' ends.
 
 ``P(event | given)`` is the ratio of two sums of products of rows, each linear in every single row. So it is
 monotone in each row, all others held fixed, and its ends lie where every row is at one of its ends (the
@@ -8,11 +8,11 @@ vertices of a separately specified credal network). The search is over these:
   anywhere between theirs, are enclosed by eliminating the atoms with enclosures of all rows;
 - with A : A' the odds' two masses where a row is 1 and B : B' where it is 0, the odds rise with the row where
   A B' > B A'. Where enclosures decide that, or one mass never falls with the row and the other never rises
-  (:mod:`.directions`), the row goes to its end at once; else the box is split;
-- a box of few vertices is looked at vertex by vertex, all of them together.
+  (:mod:`.directions`), the row is fixed at its end; else the box is split;
+- all vertices of a box with few of them are evaluated at once.
 
-All arithmetic is rounded outward (:mod:`.rounding`), so a bound is a proof, at any scale. A row at whose end
-nothing given is possible leaves the odds as they are, and goes to its other end.
+All arithmetic is rounded outward (:mod:`.rounding`), so a bound is a proof, at any scale. A row that makes
+the condition impossible at one end does not change the odds, and is fixed at its other end.
 """
 
 from __future__ import annotations
@@ -30,16 +30,15 @@ from herbrand.engines.credal.masses import FREE, Masses
 from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
 
 ROUNDING = 1e-12
-"""A smaller relative tolerance would ask for more digits than there are."""
+"""Smallest relative tolerance: a smaller one would need more digits than doubles have."""
 Pair = tuple[Enclosure, Enclosure]
 
 
 def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> End:
-    """One end of the probability whose odds are those of two masses, something given being possible.
+    """Search for one end of the probability whose odds are those of two masses, of a possible condition.
 
-    Its value is that of a network that satisfies every sentence.
-
-    ``tolerance`` is relative to the end; ``until`` a moment of the monotonic clock.
+    ``value`` of the result is that of a network that satisfies every sentence. ``tolerance`` is relative to
+    the end; ``until``: a moment of the monotonic clock.
     """
     search = _Search(masses, least, tolerance, until)
     bound = search.bound()
@@ -47,7 +46,10 @@ def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> E
 
 
 class _Search:
-    """Best-first over boxes, for the least odds of the event, or of its negation for the greatest end."""
+    """A best-first search over boxes that minimises the odds of the event, or of its negation.
+
+    The minimum for the negation gives the greatest probability of the event.
+    """
 
     def __init__(self, masses: Masses, least: bool, tolerance: float, until: float) -> None:
         self.masses, self.least = masses, least
@@ -62,7 +64,7 @@ class _Search:
         self.falling = ((wanted & RISES) == 0) & ((other & FALLS) == 0)
 
     def bound(self) -> float:
-        """What no vertex goes beyond."""
+        """Search until the tolerance or the time limit; return a bound that no vertex goes beyond."""
         self._look_at(np.where(self.masses.fixed, 0, FREE))
         while self.waiting:
             _, _, end, rows, row = heapq.heappop(self.waiting)
@@ -75,11 +77,14 @@ class _Search:
         return self.reached
 
     def near(self, end: float) -> bool:
-        """Whether a bound is within the tolerance of what was reached."""
+        """Whether a bound is within the tolerance of the best value reached."""
         return self.any_reached and abs(end - self.reached) <= max(self.tolerance, ROUNDING) * self.reached
 
     def _look_at(self, rows: np.ndarray) -> None:
-        """Send rows to their ends where that is decided, and keep the box by its bound."""
+        """Fix the rows whose direction is decided, bound the box, and put it on the queue.
+
+        Also note the value of a likely best vertex of it.
+        """
         self.boxes += 1
         slope = np.empty(0)
         if not self.masses.has_few_vertices(rows):
@@ -88,7 +93,7 @@ class _Search:
             rows = self._best_vertex(rows)
         one, other = self._odds(rows)
         if float(one.high[0]) == 0 and float(other.high[0]) == 0:
-            return  # nothing given is possible in this box
+            return  # the condition is impossible in this box
         odds = math.inf if other.high[0] == 0 else float(one.low[0]) / float(other.high[0])
         free = np.flatnonzero(rows == FREE)
         guess, split = rows.copy(), FREE
@@ -99,7 +104,7 @@ class _Search:
         self._reach(*(self._odds(guess) if len(free) else (one, other)))
 
     def _best_vertex(self, rows: np.ndarray) -> np.ndarray:
-        """The vertex of a box that the end may be at, of all of them."""
+        """The vertex of a box with the least odds, all vertices evaluated at once."""
         free = np.flatnonzero(rows == FREE)
         vertices = np.tile(rows, (1 << len(free), 1))
         vertices[:, free] = np.arange(len(vertices))[:, None] >> np.arange(len(free)) & 1
@@ -110,20 +115,23 @@ class _Search:
         return vertices[np.lexsort((odds, impossible))[0]]
 
     def _odds(self, rows: np.ndarray) -> Pair:
-        """The two masses of a box; first that of which little is wanted."""
+        """The two masses of a box, the one to minimise first."""
         return self._wanted_first(*self.masses.of(rows))
 
     def _wanted_first(self, of_event: Enclosure, of_rest: Enclosure) -> Pair:
         return (of_event, of_rest) if self.least else (of_rest, of_event)
 
     def _outward(self, one: Enclosure, other: Enclosure) -> float:
-        """The bound on the end asked for that two masses prove."""
+        """The bound on the required end that two masses prove."""
         if self.least:
             return share_below(float(one.low[0]), float(other.high[0]))
         return share_above(float(other.high[0]), float(one.low[0]))
 
     def _reach(self, one: Enclosure, other: Enclosure) -> None:
-        """Note the value of a vertex by its two masses, rounded to the side on which it claims less."""
+        """Note the value of a vertex by its two masses, rounded inward: a gap must not be underestimated.
+
+        Nothing where the condition may be impossible at the vertex.
+        """
         if one.low[0] == 0 and other.low[0] == 0:
             return
         if self.least:
@@ -135,13 +143,13 @@ class _Search:
         self.any_reached = True
 
     def _slopes(self, rows: np.ndarray) -> tuple[np.ndarray, Pair, Pair]:
-        """The free rows, and for each the two masses with it at 1 and with it at 0."""
+        """The free rows, and for each the two masses with the row at 1 and at 0."""
         free = np.flatnonzero(rows == FREE)
         at_one, at_zero = self.masses.with_rows(rows, free)
         return free, self._wanted_first(*at_one), self._wanted_first(*at_zero)
 
     def _settled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows, each at an end whose direction is decided in all of a box; slopes of those still free."""
+        """Fix every row whose direction is decided over the box; return rows, and slopes of the free ones."""
         several = True
         while (rows == FREE).any():
             free, (a, a_rest), (b, b_rest) = self._slopes(rows)
@@ -161,14 +169,14 @@ class _Search:
                 tried[free[constant]] = more_at_one[constant]
             one, other = self._odds(tried)
             if several and len(strict) and one.high[0] == 0 and other.high[0] == 0:
-                several = False  # together they leave nothing that is possible: one by one
+                several = False  # together they make the condition impossible: fix them one by one
                 continue
             rows, several = tried, True
         return rows, np.empty(0)
 
 
 def _middle_slopes(a: Enclosure, a_rest: Enclosure, b: Enclosure, b_rest: Enclosure) -> np.ndarray:
-    """How the odds move with each row in the middle of a box, up to a scale."""
+    """Slopes of the odds in each row in the middle of a box, up to a positive factor."""
     mid = [(slope.low + slope.high) / 2 for slope in (a, a_rest, b, b_rest)]
     scale = max(float(slope.max()) for slope in mid) or 1.0
     a_mid, a_rest_mid, b_mid, b_rest_mid = (slope / scale for slope in mid)

@@ -1,11 +1,11 @@
-"""What links the atoms of a sentence as it is written, and groundings sorted by what is known of them.
+"""The links between a sentence's atoms as it is written, and groundings grouped by their fixed leaves.
 
-A sentence makes its links as it is written, whatever observed facts make of it. What is observed chooses
-which groundings of a statement there are: those whose condition it refutes are none. A grounding that there
-is links *all* its open atoms, also those that an observed truth value absorbs: what is observed may shorten
-``P(a and b | friends)`` to ``P(a and b)``, which would link nothing, and the shorter sentence would make
-independent what the statement lets depend. Of a quantifier, too, what is observed chooses the instances:
-those that it makes neutral (false under ``exists``, true under ``forall``) are none.
+A sentence makes its links as it is written, whatever observed facts simplify it to. Observed facts choose
+the groundings of a statement: those whose condition they refute do not count. Every other grounding links
+*all* its open atoms, also those that an observed truth value absorbs: facts may simplify
+``P(a and b | friends)`` to ``P(a and b)``, which would link nothing and so make a and b independent, though
+the statement lets them depend on each other. Observed facts also choose the instances of a quantifier:
+those that they make neutral (false under ``exists``, true under ``forall``) do not count.
 
 >>> from herbrand.language.parse import parse_probability
 >>> event, given = parse_probability("a and b | c or true")
@@ -14,7 +14,7 @@ those that it makes neutral (false under ``exists``, true under ``forall``) are 
 >>> written_links(bound, lambda atom: numbers[atom.predicate], lambda quantified: (), lambda formula: formula)
 [(2, 0), (2, 1), (0, 1), (1, 0)]
 
-Groundings are sorted by which of a statement's leaves are known, and which are the same atom.
+Groundings are grouped by which of a statement's leaves are fixed, and which are the same atom.
 
 >>> [(pattern.tolist(), rows.tolist()) for pattern, rows in patterns_of(np.array([[5, 7], [6, -1], [3, 3]]))]
 [([0, -1], [1]), ([0, 0], [2]), ([0, 1], [0])]
@@ -37,10 +37,10 @@ Pair = tuple[int, int]
 
 
 def written_links(bound: Bound, column: Column, instances: Instances, expanded: Expanded) -> list[Pair]:
-    """From which column to which one bound links, none twice.
+    """Pairs of columns, from and to, that a bound links as it is written, none twice.
 
-    ``column`` gives an open atom's column or the truth value of what is observed; ``instances`` the body of a
-    quantifier for each choice of constants; ``expanded`` a formula with no quantifier left.
+    ``column`` gives an open atom's column or an observed atom's truth value; ``instances`` the body of a
+    quantifier for each choice of constants; ``expanded`` a formula with its quantifiers written out.
     """
     if bound.given is None:
         return []
@@ -51,7 +51,7 @@ def written_links(bound: Bound, column: Column, instances: Instances, expanded: 
 
 
 def kept_links(event: Shape, given: Shape | None, independent: bool) -> list[Pair]:
-    """From which column to which a sentence of these shapes links."""
+    """Pairs of columns, from and to, that a sentence of these shapes links."""
     if given is None:
         return []
     return _pairs(dict.fromkeys(columns_of(event)), dict.fromkeys(columns_of(given)), independent)
@@ -81,9 +81,9 @@ KNOWN_FALSE, KNOWN_TRUE = -2, -1
 
 
 def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows in which the same leaves are known and the same leaves are one atom: the pattern and its rows.
+    """Group rows in which the same leaves are fixed and the same leaves are one atom: pattern and rows.
 
-    A pattern has, for each leaf, its truth where that is known, else the first leaf that is the same atom.
+    A pattern has, for each leaf, its truth value where that is fixed, else the first leaf of the same atom.
     """
     columns = np.arange(values.shape[1])
     order = np.argsort(values, axis=1, kind="stable")

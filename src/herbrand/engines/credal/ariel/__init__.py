@@ -1,1 +1,1 @@
-"""Interval messages between the atoms of a credal network and the sentences that share them."""
+"""Interval messages between the atoms of a credal network and the factors of its sentences."""

@@ -1,10 +1,10 @@
 """Bounds of a child and its two parents from an interval for each row of its conditional table: closed forms.
 
-``low[i]``, ``high[i]`` bound P(child | case i of the parents), the first parent being the high bit. Towards
-the child: with unlinked parents P(child) is multilinear in the parents' probabilities, extreme at corners of
-their box; with linked ones an extreme point lies at a corner or where the most or the least that the parents
-can overlap turns from one line to another. Towards the parents: those q with ``low @ q <= upper P(child)``
-and ``high @ q >= lower P(child)``, two forms for :mod:`herbrand.engines.credal.ariel.pairs`.
+``low[i]``, ``high[i]`` bound P(child | case i of the parents), the first parent being the high bit. For
+the child: with independent parents P(child) is multilinear in the parents' probabilities, so its extremes lie
+at corners of their box; with dependent ones an extreme lies at a corner or at a kink of the parents' greatest
+or least overlap (the Frechet bounds). For the parents: those q with ``low @ q <= upper P(child)`` and
+``high @ q >= lower P(child)``, two forms for :mod:`herbrand.engines.credal.ariel.pairs`.
 
 >>> low, high = np.array([0.1, 0.5, 0.5, 0.8]), np.array([0.2, 0.6, 0.6, 0.9])
 >>> box = np.array([0.0, 1.0, 0.4, 0.5, 0.2, 0.2])
@@ -26,14 +26,17 @@ from herbrand.loops import loop
 Array = NDArray[Any]
 
 CROSSED = 1e-11
-"""Ends that cross by more leave no distribution."""
+"""Ends that cross by more than this are a contradiction."""
 ROUNDINGS = 32 * UNIT
-"""The value of a child in one case of its parents' probabilities is right up to this share of it."""
+"""Largest relative rounding error of the child's probability, computed for given parents' probabilities."""
 
 
 @loop
 def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
-    """Shrinks the box (child, first parent, second parent); false where no distribution is left."""
+    """Tighten the box of the lower and upper ends of child, first and second parent in place.
+
+    False where no distribution is left.
+    """
     parents = box[2:]
     least, most = child_interval(low, high, parents[:2], parents[2:], unlinked)
     if least > box[0]:
@@ -59,7 +62,7 @@ def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
 
 @loop
 def _difference_above(one: float, other: float) -> float:
-    """At least ``one - other``; a difference of equal numbers is exact."""
+    """An upper bound of ``one - other``; exact for equal numbers."""
     return one - other + UNIT * abs(one - other) if one != other else 0.0
 
 
@@ -67,7 +70,8 @@ def _difference_above(one: float, other: float) -> float:
 def child_interval(
     low: Array, high: Array, first: Array, second: Array, unlinked: bool
 ) -> tuple[float, float]:
-    """The interval of the child where each parent is in its own, rounded outward."""
+    """The interval of the child from the parents' intervals, rounded outward."""
+    # also by P(not child), whose relative error is far smaller where the child is nearly certain
     least = max(
         _extreme(low, first, second, unlinked, -1.0) * (1.0 - ROUNDINGS),
         1.0 - _extreme(1.0 - low, first, second, unlinked, 1.0) * (1.0 + ROUNDINGS) - UNIT,
@@ -85,10 +89,10 @@ def child_interval(
 
 @loop
 def _extreme(column: Array, first: Array, second: Array, unlinked: bool, sign: float) -> float:
-    """The largest (``sign`` 1) or least (-1) of ``column @ q`` over parents in their box.
+    """The maximum (``sign`` 1) or minimum (-1) of ``column @ q`` over parents in their box.
 
-    Right up to ``ROUNDINGS`` of itself where the parents are independent: all that is added up is positive.
-    Where they are linked, what subtractions may lose is added to it, or taken off.
+    For independent parents its relative error is at most ``ROUNDINGS``, since all terms are positive. For
+    dependent ones the possible error of subtractions is added, or subtracted for a minimum.
     """
     best = np.inf if sign < 0.0 else -np.inf
     twist = sign * (column[3] - column[2] - column[1] + column[0])
@@ -96,7 +100,7 @@ def _extreme(column: Array, first: Array, second: Array, unlinked: bool, sign: f
         for j in range(2):
             best = _better(best, _value(column, first[i], second[j], unlinked, twist), sign)
     if not unlinked:
-        for i in range(2):  # where the overlap's bound turns: a = b, or a + b = 1
+        for i in range(2):  # the kinks of the overlap's Frechet bounds: a = b, or a + b = 1
             other = first[i] if twist > 0.0 else 1.0 - first[i]
             if second[0] < other < second[1]:
                 best = _better(best, _value(column, first[i], other, unlinked, twist), sign)

@@ -1,8 +1,9 @@
-"""Copies from one array into another for ariel's loops, compiled.
+"""Compiled copies from one array into another for ariel's loops.
 
-numba puts a message about shapes into each assignment of an array to a slice, and with it all that lists of
-texts need. Every loop that calls such a one is compiled with that again: a third of the time that ariel's
-first run on a machine took. The copies do the same in the order of the entries; nothing checks the shapes.
+numba compiles an error message about shapes into each assignment of an array to a slice, and with it all its
+support for lists of strings. Every loop that calls such an assignment is compiled with that again: this took
+a third of the time of ariel's first run on a machine. These functions copy entry by entry, without a check of
+the shapes.
 
 >>> import numpy as np
 >>> kept = np.zeros(3)
@@ -24,21 +25,21 @@ Array = NDArray[Any]
 
 @loop
 def fill_row(target: Array, count: int, value: float) -> None:
-    """The first entries all get one value."""
+    """Set the first ``count`` entries to one value."""
     for i in range(count):
         target[i] = value
 
 
 @loop
 def copy_row(source: Array, target: Array, count: int) -> None:
-    """The first entries of a row."""
+    """Copy the first ``count`` entries of a row."""
     for i in range(count):
         target[i] = source[i]
 
 
 @loop
 def copy_table(source: Array, target: Array, count: int) -> None:
-    """The first rows of a table."""
+    """Copy the first ``count`` rows of a table."""
     for i in range(count):
         for j in range(source.shape[1]):
             target[i, j] = source[i, j]

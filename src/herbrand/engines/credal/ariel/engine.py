@@ -1,8 +1,8 @@
 """ARIEL, the engine of ``bound`` for networks of any size: interval messages between atoms and sentences.
 
-In sound mode (the default) every interval holds all that the theory allows, whenever the run is stopped; on
-polytrees of tables it was the tightest wherever it was compared. Paper mode repeats the published messages
-for comparison; its intervals may be too narrow, and say so.
+In sound mode (the default) every interval holds all values that the theory allows, whenever the run is
+stopped; on polytrees of tables it was the tightest in all comparisons. Paper mode repeats the published
+messages for comparison; its intervals may be too narrow, so they are labelled an approximation.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -59,16 +59,21 @@ BYTES_AN_ATOM = 80
 BYTES_A_SENTENCE = 400
 OPERATIONS_A_SENTENCE = 2e4
 UNKNOWN: Interval = (0.0, 1.0)
-"""The interval of a query that no time was left for."""
+"""The interval of a query for which no time was left."""
 MOST_RELAXED = 200
+"""Most statements near the query that an explanation relaxes."""
 SEEN = 1e-6
-"""A smaller move of an end is no reason for it."""
+"""Movement of an end up to which a statement is no reason for it."""
 NEARBY = f" Only the {MOST_RELAXED} statements nearest to the query were tried."
 
 
 @dataclass(frozen=True)
 class Ariel:
-    """``iterations``: how many passes at most; ``tolerance``: when an end counts as still."""
+    """Settings of the interval messages: ``iterations`` is the most passes, None for the default.
+
+    ``tolerance``: movement of an end in a pass below which it has converged. ``sound``: False for the
+    published messages. ``markov``: whether the Markov condition holds.
+    """
 
     iterations: int | None = None
     tolerance: float | None = None
@@ -93,7 +98,7 @@ class Ariel:
         return Prepared(partial(self._begun, network, question), partial(self._cost, network, within))
 
     def _cost(self, network: Network, within: Budget) -> Cost | Refusal:
-        """Possible wherever the network itself fits."""
+        """Estimate the cost; refuse only where messages do not fit into memory."""
         size = self._bytes(network)
         if size > within.bytes:
             return Refusal(BudgetError(f"it needs about {readable(size)}"))
@@ -116,7 +121,7 @@ class Ariel:
         return state.run.exchange.residual(state.messages)
 
     def read(self, state: AskedMessages, status: Status) -> Bounds:
-        """The intervals of atoms as they are, those of other queries worked out from them."""
+        """Read the intervals of atoms from the messages, and compute those of other queries from them."""
         run, question, network = state.run, state.question, state.run.network
         lower, upper = confined = state.messages.intervals
         if question.everything and not len(network.facts):
@@ -141,7 +146,7 @@ class Ariel:
         return Bounds(self.name, self._guarantee, status, texts, lower, upper, certified)
 
     def explain(self, state: AskedMessages, status: Status) -> tuple[Explanation, Explanation]:
-        """What each statement near the query holds of the lower and of the upper end."""
+        """Explain the lower and the upper end of the one query by the statements near it."""
         (query,) = state.question.queries
         run = state.run
 
@@ -185,7 +190,7 @@ class Ariel:
 
 
 def _nearest(incidence: Incidence, query: BoundQuery) -> tuple[list[int], bool]:
-    """The sentences near a query, as many as are relaxed, and whether these are all that bear on it."""
+    """The sentences near a query and near facts, ``MOST_RELAXED`` at most, and whether these are all."""
     near: list[int] = []
     for region in growing(incidence, (), {*query.atoms, *incidence.network.facts.atoms.tolist()}):
         if len(region) > MOST_RELAXED:
@@ -195,13 +200,13 @@ def _nearest(incidence: Incidence, query: BoundQuery) -> tuple[list[int], bool]:
 
 
 def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED) -> MessageRun:
-    """A run whose intervals are outer bounds for another engine."""
+    """A run of sound messages whose intervals are outer bounds for another engine."""
     return Ariel(budget=budget, markov=markov)._started(network)
 
 
 @dataclass(frozen=True, eq=False)
 class AskedMessages:
-    """A run after some passes, and what is to be read from it."""
+    """The state of the engine: a run's messages after some passes, and the question to answer."""
 
     run: MessageRun
     question: BoundQuestion
@@ -211,7 +216,10 @@ class AskedMessages:
 
 @dataclass(frozen=True, eq=False)
 class MessageRun:
-    """One run over one network; ``links`` are those of the whole theory, ``None`` without independence."""
+    """One run over one network; ``links`` are those of the whole theory, ``None`` without independences.
+
+    The network may have fewer sentences than the theory, whose links stay.
+    """
 
     engine: Ariel
     network: Network
@@ -228,18 +236,18 @@ class MessageRun:
 
     @cached_property
     def exchange(self) -> Any:
-        """What passes the messages."""
+        """The message algorithm: sound or published."""
         return Messages(budget=self.budget) if self.engine.sound else PublishedMessages()
 
     def start(self) -> Any:
-        """What the sentences about single atoms say."""
+        """The first state, with the intervals that sentences about single atoms give."""
         scopes, count = scopes_of(self.network), len(self.network.atoms)
         if isinstance(self.exchange, Messages):
             return self.exchange.start(scopes, self.links, count)
         return self.exchange.start(scopes, count)
 
     def rested(self) -> tuple[np.ndarray, np.ndarray]:
-        """The interval of every atom once messages have come to rest or a limit is met."""
+        """Lower and upper ends of all atoms after messages have converged or met a limit."""
         engine = self.engine
         tolerance = TOLERANCE if engine.tolerance is None else engine.tolerance
         limits = Limits(tolerance, engine.iterations or MOST_PASSES, self.budget)
@@ -247,28 +255,31 @@ class MessageRun:
 
     @contextmanager
     def naming_statements(self) -> Iterator[None]:
-        """A contradiction that messages find, as an error that names statements."""
+        """Turn a contradiction that messages find into an error that names statements."""
         try:
             yield
         except FoundContradictionError as error:
             raise self._refusal(error) from None
 
     def outer_intervals(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Between these lies the probability of every atom, nothing given; ``None`` for a contradiction."""
+        """Lower and upper ends of all atoms without facts; ``None`` for a contradiction."""
         try:
             return self.rested()
         except FoundContradictionError:
             return None
 
     def outer_interval(self, query: BoundQuery, lower: np.ndarray, upper: np.ndarray) -> Interval:
-        """Between these lies what is asked for, where every atom's probability lies in these intervals."""
+        """The interval of a query given the atoms' intervals; [0, 1] for a contradiction or without time."""
         try:
             return self.interval(query, lower, upper)
         except (ContradictionError, OutOfTimeError):
             return 0.0, 1.0
 
     def interval(self, query: BoundQuery, lower: np.ndarray, upper: np.ndarray) -> Interval:
-        """Bounds on one query, from where the messages came to rest."""
+        """The interval of a query conditioned on facts, from the atoms' intervals.
+
+        Raises ``ImpossibleGivenError`` where its condition has upper probability 0.
+        """
         answering = Answering(self.incidence, self.links, lower, upper, self.budget.for_answering())
         near = self.facts.bearing_on(query.atoms)
         known = conjunction([atom if truth else negation(atom) for atom, truth in near.items()])
@@ -279,7 +290,10 @@ class MessageRun:
             raise cannot_be_given(query, facts=bool(near)) from None
 
     def check_facts(self, answered: Iterable[BoundQuery], lower: np.ndarray, upper: np.ndarray) -> None:
-        """Facts that bear on no query with an answer must be possible, as far as they are few enough."""
+        """Raise ``ImpossibleGivenError`` if facts on which no answered query depends are impossible.
+
+        They are checked until ``SECONDS_APART`` have passed.
+        """
         within = self.budget.at_most(SECONDS_APART)
         for atom, *_ in self.facts.apart_from(query.atoms for query in answered):
             if within.ended:
@@ -304,7 +318,10 @@ class MessageRun:
         )
 
     def _contradiction(self, error: FoundContradictionError) -> ContradictionError:
-        """Names statements near the factor that failed: its neighbourhood, until that contradicts itself."""
+        """The error that names statements near the failed factor.
+
+        Its neighbourhood grows until it contradicts itself, and is then shrunk to a smallest set.
+        """
         near = error.sentences.tolist()
         regions = growing(self.incidence, near, error.atoms.tolist())
         region = next((one for one in regions if self._contradicts(one)), near)

@@ -1,12 +1,12 @@
-"""The factors of a network, by the cheapest way that is tight for their shape.
+"""The factors of a network, each of the cheapest kind that is tight for its shape.
 
 - one atom: its sentences are an interval, taken once (:func:`intervals_of`);
 - two atoms: :class:`Pairs`, half-planes or curves in a rectangle;
 - a conditional table of a child with two parents, linked or independent: :class:`Tables`, closed forms;
 - a conditional table with more parents, and any other scope of up to ``WIDEST`` atoms: :class:`Programs`;
-- wider scopes: :class:`Wide`, a relaxation that looks at one sentence and one atom at a time.
+- wider scopes: :class:`Wide`, a relaxation that takes one sentence and one atom at a time.
 
-Each kind can ``sweep``: tighten the intervals of its atoms, and name the factor that finds a contradiction.
+Each kind can ``sweep``: tighten the intervals of its atoms, and return the factor that finds a contradiction.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ from herbrand.engines.credal.rounding import UNIT, complement
 from herbrand.loops import often, plain_left
 
 WIDEST = 12
+"""Most atoms of a scope whose cases are enumerated."""
 TABLE_OPERATIONS = 300
-"""What the closed forms of a table of two parents take."""
+"""Operations of the closed forms of a table with two parents."""
 PROGRAMS_AT_ONCE = 256
-"""Between so many programs the clock is looked at."""
+"""Programs between two checks of the clock."""
 MOST_NODES = {8: 400, 32: 200, 256: 50, 4096: 10}
-"""How many nodes a search may have, by the number of states."""
+"""Most nodes of a search, by the largest number of states."""
 SECONDS_A_SEARCH = 0.5
-"""About how long the search for both ends of a query takes at most; what it has proved then is its answer."""
+"""About the most seconds of the search for both ends of a query; its answer is the bound proved by then."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Factors):
-    """``unlinked``: which two atoms are independent."""
+    """Factors over two atoms; ``unlinked`` [factors] is whether the two atoms are independent."""
 
     unlinked: np.ndarray
 
@@ -69,7 +70,11 @@ class Pairs(Factors):
 
 @dataclass(frozen=True, eq=False)
 class Tables(Factors):
-    """``atoms``: child, first and second parent; ``low``, ``high``: [factors, 4], the rows of the table."""
+    """Conditional tables with two parents; ``atoms`` has child, first and second parent of each factor.
+
+    ``low``, ``high`` [factors, 4] are the ends of the table's rows; ``unlinked`` [factors] is whether the
+    parents are independent.
+    """
 
     low: np.ndarray
     high: np.ndarray
@@ -82,7 +87,11 @@ class Tables(Factors):
 
 @dataclass(frozen=True, eq=False)
 class Programs(Factors):
-    """Factors that share their independences. ``lows``, ``highs``: [factors or 1, k, states]."""
+    """Factors of any other shape that share their independences, as linear programs over states.
+
+    ``lows``, ``highs`` [factors or 1, k, states] bound each atom's probability in each state; ``forms`` of
+    factor f, non-negative on its distributions, are ``forms[start[f]:start[f + 1]]``.
+    """
 
     start: np.ndarray
     forms: np.ndarray
@@ -92,7 +101,7 @@ class Programs(Factors):
 
     @cached_property
     def _marginals(self) -> np.ndarray:
-        """What the best points found for each end make of each atom; not known at first."""
+        """[factors, ends, k, 2] Ends of each atom at the best point of each end's search; NaN at first."""
         count, k = self.atoms.shape
         return np.full((count, 2 * k, k, 2), np.nan)
 
@@ -117,7 +126,7 @@ class Programs(Factors):
     def _sweep_of(
         self, first: int, last: int, beliefs: Beliefs, threshold: float, working: np.ndarray
     ) -> Trial:
-        """The sweep of some of the factors."""
+        """A function that sweeps the factors from ``first`` to ``last``."""
 
         def run(swept: Callable[..., int], room: Workspace, again: bool) -> int:
             return swept(
@@ -155,8 +164,8 @@ def intervals_at_once(
 ) -> tuple[np.ndarray, int]:
     """The interval of P(event | given) in each of many factors with atoms in ``box`` [factors, k, 2].
 
-    And the factor that has no distribution, or -1. ``event`` implies ``given``, whose probability is at least
-    ``weight``. Raises where the budget's time ends before.
+    Also returns the factor that has no distribution, or -1. ``event`` implies ``given``, whose probability is
+    at least ``weight``. Raises OutOfTimeError where the budget's time ends first.
     """
     states = truths.shape[1]
     most = forms_needed(int(np.diff(start).max(initial=0)), len(truths), cells)
@@ -176,12 +185,12 @@ def intervals_at_once(
 
 
 def nodes_for(states: int) -> int:
-    """How many nodes a search over so many states may have."""
+    """Most nodes of a search over so many states."""
     return next(nodes for most, nodes in MOST_NODES.items() if states <= most)
 
 
 def intervals_of(scope: Scope, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The intervals that sentences about one atom alone give to all ``count`` atoms; crossed ends stay so."""
+    """The intervals that sentences about single atoms give to all ``count`` atoms; ends may cross."""
     lower, upper = np.zeros(count), np.ones(count)
     forms, start = scope.forms()
     atoms = np.repeat(scope.atoms[:, 0], np.diff(start))
@@ -198,7 +207,7 @@ def intervals_of(scope: Scope, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def factors_of(scopes: tuple[Scope, ...], links: Independences | None) -> Iterator[Factors]:
-    """The factors of two atoms or more; ``links`` is ``None`` where no independence is asked."""
+    """The factors over two atoms or more; ``links`` is ``None`` without independences."""
     for scope in scopes:
         if scope.arity < 2:
             continue
@@ -261,7 +270,7 @@ def among_parents(separations: Separations, child: int, k: int) -> Separations |
 
 
 def children_of(scope: Scope) -> np.ndarray:
-    """For each factor the column that is the child of a conditional table, or -1."""
+    """For each factor the column of its child if all its sentences are rows of one table, else -1."""
     of_pattern = np.array([row[0] if (row := _table_row(p)) else -1 for p in scope.patterns])
     of_sentence = of_pattern[scope.pattern]
     first = np.minimum.reduceat(of_sentence, scope.start[:-1])
@@ -270,7 +279,10 @@ def children_of(scope: Scope) -> np.ndarray:
 
 
 def _table_row(pattern: Pattern) -> tuple[int, int, bool] | None:
-    """``P(child | a case of all other columns)``: the child's column, the case, whether the child holds."""
+    """For ``P(child | a case of all other columns)``: the child's column, the case, the child's truth value.
+
+    ``None`` for a pattern of another form.
+    """
     given = np.flatnonzero(pattern.given)
     if len(given) != 2:
         return None
@@ -285,7 +297,7 @@ def _table_row(pattern: Pattern) -> tuple[int, int, bool] | None:
 
 
 def _columns_of_tables(scope: Scope) -> tuple[np.ndarray, np.ndarray]:
-    """The lower and upper columns of each factor's table, [factors, 2^(k - 1)]."""
+    """The lower and upper ends of the rows of each factor's table, [factors, 2^(k - 1)]."""
     rows = [_table_row(pattern) for pattern in scope.patterns]
     case = np.array([row[1] if row else 0 for row in rows])[scope.pattern]
     holds = np.array([row[2] if row else True for row in rows])[scope.pattern]
@@ -305,7 +317,7 @@ def tables_of(scope: Scope, children: np.ndarray, unlinked: np.ndarray) -> Table
 
 
 def _child_first(atoms: np.ndarray, children: np.ndarray) -> np.ndarray:
-    """The atoms of each factor with the child in front."""
+    """The atoms of each factor, its child first."""
     order = np.argsort(np.arange(atoms.shape[1]) != children[:, None], axis=1, kind="stable")
     return np.take_along_axis(atoms, order, axis=1)
 
@@ -317,13 +329,13 @@ def _generic(scope: Scope, separations: Separations) -> Programs:
 
 
 def truths_of(columns: int) -> np.ndarray:
-    """[columns, states]: 1 where the column's atom holds."""
+    """[columns, states] 1 where the column's atom is true, else 0."""
     cases = np.arange(2**columns)
     return np.array([(cases >> (columns - 1 - c)) & 1 for c in range(columns)], float)
 
 
 def _conditional(scope: Scope, child: int, among: Separations) -> Programs:
-    """A table with more parents than two, as a program over the parents' cases."""
+    """Tables with more than two parents as programs over the parents' cases."""
     low, high = _columns_of_tables(scope)
     parents = np.broadcast_to(truths_of(scope.arity - 1), (len(scope), scope.arity - 1, low.shape[1]))
     lows = np.ascontiguousarray(np.concatenate([low[:, None], parents], axis=1))
@@ -335,5 +347,5 @@ def _conditional(scope: Scope, child: int, among: Separations) -> Programs:
 
 
 def _shifted(cells: Cells) -> Cells:
-    """The cells where the child is column 0 and the parents follow."""
+    """The cells over parents renumbered for columns where the child comes first."""
     return cells._replace(atom=np.where(cells.atom >= 0, cells.atom + 1, -1))

@@ -1,16 +1,13 @@
-"""Which atoms are independent: separation in the graph, and the links among the atoms of a factor.
+"""Independences between the atoms of a factor, by separation in the graph over atoms.
 
-What depends on what within the scopes of many factors of a large graph is asked of compiled loops. Every walk
-has a limit of atoms it may visit; a question that meets it is answered by "dependent", which is safe.
+Compiled loops compute them within the scopes of many factors of a large graph. Every walk has a limit of
+atoms it may visit; atoms count as dependent where it is met, which is safe.
 
 A factor's independences are those within its scope; cells represent them in the search. Sound mode uses only
-what the Markov condition implies: by d-separation where the graph over atoms has no cycle (jointly: an atom
-is independent of everything it is separated from), else those Markov statements, or parts of them, whose
+those that the Markov condition implies: by d-separation where the graph over atoms has no cycle (jointly: an
+atom is independent of all atoms it is separated from), else those Markov statements, or parts of them, whose
 atoms all lie in the scope. Paper mode takes all atoms but the message's own to be pairwise independent
 (equation 24), implied or not.
-
-A :class:`Separation` speaks of columns of a scope: ``atom`` is independent of ``others`` jointly given
-``given``.
 """
 
 from __future__ import annotations
@@ -33,15 +30,18 @@ from herbrand.row_keys import by_number
 Array = NDArray[Any]
 
 MOST_VISITED = 20_000
+"""Most atoms that a d-separation visits in a graph without cycles."""
 MOST_FOLLOWED = 2_000
-"""Descendants that are followed in a graph with cycles. There most atoms reach most others, so that a walk
-would go through half of the graph for each factor."""
+"""Most descendants that are followed in a graph with cycles. There most atoms reach most others, so that a
+walk would go through half of the graph for each factor."""
 
 
 class Marks(NamedTuple):
-    """Of each atom the last walk, by number, that met it: as one of the ancestors that matter (``above``),
-    as an ancestor of what is given (``opened``), and, [atoms, 2], on its way down and up. ``waiting``: atoms
-    from which a walk goes on, and whether upwards."""
+    """For each atom the number of the last walk that met it, so that marks need no clearing.
+
+    ``above``: as an ancestor of the pair or of the subset; ``opened``: as an ancestor of the subset;
+    ``seen`` [atoms, 2]: on a way down, and up. ``waiting`` is the queue of atoms, each with 1 for upwards.
+    """
 
     above: Array
     opened: Array
@@ -53,8 +53,8 @@ class Marks(NamedTuple):
 def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
     """For each atom x of each scope the part of its Markov statement that lies in the scope, as bit masks.
 
-    ``given[f, i]``: the parents of x; ``others[f, i]``: what x is independent of given them, 0 where a parent
-    lies outside.
+    ``given[f, i]``: the parents of x; ``others[f, i]``: the atoms of which x is independent given them, 0
+    where a parent lies outside the scope.
     """
     factors, k = scopes.shape
     into_start, into = arrows.into_start, arrows.into
@@ -92,7 +92,7 @@ def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
 def _not_reached(
     scope: Array, wanted: int, x: int, arrows: Arrows, seen: Array, walls: Array, waiting: Array, walk: int
 ) -> int:
-    """Those of ``wanted`` that are no descendants of x."""
+    """The atoms of the mask ``wanted`` that are no descendants of x; 0 where these are too many to follow."""
     out_start, out = arrows.out_start, arrows.out
     waiting[0] = x
     seen[x] = walk
@@ -118,9 +118,10 @@ def _not_reached(
 
 @loop
 def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
-    """``found[f, i, s]``: the atoms (a bit mask) of scope f that atom i is d-separated from given subset s.
+    """[f, i, s] Bit mask of the atoms of scope f that atom i is d-separated from given subset s.
 
-    ``subsets``: bit masks, small ones first; a pair is asked only of subsets that hold no separator of it.
+    ``subsets``: bit masks, small ones first; a pair is tested only with subsets that contain no separator of
+    it found before.
     """
     factors, k = scopes.shape
     separated = np.zeros((factors, k, len(subsets)), np.int64)
@@ -150,7 +151,10 @@ def separators_within(scopes: Array, subsets: Array, arrows: Arrows) -> Array:
 
 @loop
 def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks: Marks, walk: int) -> bool:
-    """Whether every path between two atoms is blocked; only their ancestors and the subset's matter."""
+    """Whether a subset d-separates two atoms; False too where ancestors are too many.
+
+    Paths are followed only through ancestors of the two atoms and the subset, which suffices.
+    """
     above, opened, seen, waiting = marks
     into_start, into, out_start, out = arrows
     count = _mark_above(scope, subset, arrows, opened, waiting, walk)
@@ -160,7 +164,7 @@ def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks:
     if _mark_above(scope, everything, arrows, above, waiting, walk) < 0:
         return False
     start, goal = scope[i], scope[j]
-    waiting[0, 0], waiting[0, 1] = start, 1  # as if come to from a child
+    waiting[0, 0], waiting[0, 1] = start, 1  # as if reached from a child
     seen[start, 1] = walk
     count, at = 1, 0
     while at < count:
@@ -190,7 +194,7 @@ def _separated(scope: Array, i: int, j: int, subset: int, arrows: Arrows, marks:
 
 @loop
 def _mark_above(scope: Array, subset: int, arrows: Arrows, marks: Array, waiting: Array, walk: int) -> int:
-    """Marks the atoms of a subset and their ancestors; gives their number, -1 where they are too many."""
+    """Mark the atoms of a subset and their ancestors; return their number, or -1 if they are too many."""
     into_start, into = arrows.into_start, arrows.into
     count, at = 0, 0
     for m in range(len(scope)):
@@ -212,13 +216,15 @@ def _mark_above(scope: Array, subset: int, arrows: Arrows, marks: Array, waiting
 
 
 MOST_ENTRIES = 100_000
-"""Forms of independences fill at most so many numbers for a factor; beyond that the search knows of fewer
-independences, and its bounds stay sound."""
+"""Most numbers in the forms of a factor's independences; beyond that the search uses fewer independences,
+and its bounds stay sound."""
 WIDEST_FULLY_ASKED = 6
-"""In wider scopes only separators of up to two atoms are looked for."""
+"""Widest scope in which all separators are tried; in wider ones those of up to two atoms."""
 
 
 class Separation(NamedTuple):
+    """Over columns of a scope: ``atom`` is independent of ``others`` jointly, given ``given``."""
+
     atom: int
     given: tuple[int, ...]
     others: tuple[int, ...]
@@ -228,14 +234,14 @@ Separations = tuple[Separation, ...]
 
 
 class Independences(Protocol):
-    """Whatever gives the independences within scopes."""
+    """A source of the independences within scopes."""
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The graph over atoms, and whether it has no cycle."""
+    """The graph over atoms, and whether it is acyclic."""
 
     arrows: Arrows
     acyclic: bool
@@ -249,12 +255,12 @@ class Links:
         return Links(graph.arrows, not graph.is_core.any())
 
     def separations(self, scopes: np.ndarray) -> Iterator[tuple[np.ndarray, Separations]]:
-        """Which factors (row numbers of ``scopes`` [factors, k]) share which independences."""
+        """Group factors, as row numbers of ``scopes`` [factors, k], by their independences."""
         if len(scopes):
             yield from coded_separations(self.codes(scopes), scopes.shape[1], self.acyclic)
 
     def codes(self, scopes: np.ndarray) -> np.ndarray:
-        """The independences within each of these scopes as a row of numbers."""
+        """The independences within each scope, as a row of bit masks that can be compared."""
         walks, links = scopes.size, 2 * len(self.arrows.into)
         if self.acyclic:
             subsets = _subsets(scopes.shape[1])
@@ -266,7 +272,7 @@ class Links:
 
 
 def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tuple[np.ndarray, Separations]]:
-    """Which rows of :meth:`Links.codes`, over scopes of k atoms, say the same, and what."""
+    """Group equal rows of :meth:`Links.codes` over scopes of k atoms, with their independences."""
     read = partial(_from_separators, subsets=_subsets(k), k=k) if acyclic else _from_statements
     patterns, which = np.unique(codes, axis=0, return_inverse=True)
     order, ends = by_number(which.reshape(-1), len(patterns))
@@ -275,12 +281,12 @@ def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tupl
 
 
 def pairwise(columns: Iterable[int]) -> Separations:
-    """Equation 24: each two of the columns are independent."""
+    """The independences of equation 24 of the ARIEL paper: any two of the columns are independent."""
     return tuple(Separation(i, (), (j,)) for i, j in combinations(columns, 2))
 
 
 def _subsets(k: int) -> np.ndarray:
-    """The sets of columns that are tried as separators, small ones first, as bit masks."""
+    """Bit masks of the sets of columns that are tried as separators, small ones first."""
     largest = k - 2 if k <= WIDEST_FULLY_ASKED else 2
     sets = (
         sum(1 << i for i in chosen) for size in range(largest + 1) for chosen in combinations(range(k), size)

@@ -1,7 +1,7 @@
-"""A part of a network's factors that is swept on its own: numbers in, intervals out, wherever it is.
+"""A part of a network's factors whose messages are computed separately, in any process.
 
-Holds the sentences of some factors, their atoms numbered within the part, and the independences within their
-scopes; so it needs nothing else of the network, and goes to another process as bytes.
+It has the sentences of some factors, their atoms numbered within the part, and the independences within their
+scopes. So it needs nothing else of the network, and is sent to another process as bytes.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.ariel.independence import Links
@@ -32,13 +32,14 @@ from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.ariel.sweeps import Factors
 
 PASSES = 10
-"""A part is passed over until it is at rest, at most so often, before others hear of it."""
+"""Most passes over a part before its intervals are sent to other parts."""
 AT_REST = 1e-7
+"""Movement of intervals in a pass up to which a part has converged."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownIndependences:
-    """The independences within scopes that were looked up before; ``codes`` by the number of atoms."""
+    """Cached independences within the scopes of a part; ``codes`` by the number of a scope's atoms."""
 
     codes: dict[int, np.ndarray]
     acyclic: bool
@@ -50,9 +51,9 @@ class KnownIndependences:
 
 @dataclass(frozen=True, eq=False)
 class MessagePart:
-    """``atoms`` are the numbers of its atoms in the network, ascending; scopes speak of places among them.
+    """Factors of a network: ``atoms`` are the network's numbers, ascending; scopes have indices into them.
 
-    ``independences`` is None where none is asked.
+    ``independences`` is None where none are used.
     """
 
     atoms: np.ndarray
@@ -61,7 +62,7 @@ class MessagePart:
 
     @classmethod
     def of(cls, scopes: Sequence[Scope], independences: KnownIndependences | None) -> MessagePart:
-        """From factors over the network's atoms."""
+        """Build a part from factors over the network's atoms."""
         atoms = np.unique(
             np.concatenate([np.empty(0, np.int64), *(scope.atoms.reshape(-1) for scope in scopes)])
         )
@@ -69,9 +70,9 @@ class MessagePart:
         return cls(atoms, local, independences)
 
     def swept(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The intervals of its atoms once its factors have nothing more to send each other.
+        """The intervals of its atoms after messages within the part have converged, or after ``PASSES``.
 
-        Raises ``FoundContradictionError``, atoms being places, where no distribution is left.
+        Raises ``FoundContradictionError``, with the part's own atom numbers, where no distribution is left.
         """
         messages = Messages()
         state = messages.resumed(self._factors, lower.copy(), upper.copy())
@@ -83,11 +84,11 @@ class MessagePart:
 
     @property
     def _factors(self) -> tuple[Factors, ...]:
-        """Made anew for each sweep: they keep what they have seen."""
+        """Factors built anew for each sweep, since they remember the intervals they have seen."""
         return tuple(factors_of(self.scopes, self.independences))
 
     def to_bytes(self) -> bytes:
-        """As an archive of arrays."""
+        """Serialise the part as an archive of arrays."""
         known = self.independences
         arrays: dict[str, np.ndarray] = {"atoms": self.atoms}
         if known is not None:
@@ -104,7 +105,7 @@ class MessagePart:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> MessagePart:
-        """What :meth:`to_bytes` has written."""
+        """Read a part that :meth:`to_bytes` has written."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             scopes = []
             while f"scope {len(scopes)} atoms" in arrays:
@@ -120,7 +121,10 @@ class MessagePart:
 
 
 def independences_of(several: Sequence[Sequence[Scope]], links: Links) -> list[KnownIndependences]:
-    """The independences within the scopes of several parts, looked up together: a look-up marks all atoms."""
+    """The independences within the scopes of several parts.
+
+    They are computed together, since each call allocates marks for all atoms of the network.
+    """
     by_size: list[dict[int, np.ndarray]] = [{} for _ in several]
     for k in sorted({scope.arity for scopes in several for scope in scopes if 2 <= scope.arity <= WIDEST}):
         own = [(place, scope) for place, scopes in enumerate(several) for scope in scopes if scope.arity == k]

@@ -1,11 +1,11 @@
 """Interval messages to a fixed point: every factor tightens the intervals of its atoms until none moves.
 
-An atom keeps one interval, what all its factors together say of it. (The published method keeps a message for
-each link and leaves out what the receiver said; intervals are intersected, so hearing oneself again changes
-nothing and nothing is counted twice.) Intervals only shrink and hold the truth at every moment, so a run may
-be stopped at any time. Atoms that have not moved are not looked at again.
+An atom has one interval, the intersection of the messages of all its factors. (The published method keeps a
+message for each link and leaves out the receiver's own; since intervals are intersected, a factor's own
+message changes nothing when it returns.) Intervals only shrink and are valid at every moment, so a run may be
+stopped at any time. Factors none of whose atoms moved are skipped.
 
-:class:`Messages` steps and measures as an engine does, for :func:`herbrand.engines.loop.settle`.
+:class:`Messages` has ``step`` and ``residual`` as an engine has, for :func:`herbrand.engines.loop.settle`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from herbrand.engines.credal.ariel.scopes import Scope
 from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors
 
 CROSSED = 1e-7
-"""Ends may cross by this much through rounding; more is a contradiction."""
+"""Amount by which ends may cross through rounding; more is a contradiction."""
 
 
 @dataclass(frozen=True, eq=False)
 class FoundContradictionError(Exception):
-    """These ground sentences, by number, cannot hold together with what others say of their atoms."""
+    """Raised where these ground sentences, by number, contradict the intervals of their ``atoms``."""
 
     sentences: np.ndarray
     atoms: np.ndarray
@@ -34,7 +34,10 @@ class FoundContradictionError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ArielState:
-    """Where the messages stand. ``beliefs`` is changed in place: a state is not to be stepped twice."""
+    """The state of the messages; ``moved``: the largest change of an end in the last pass.
+
+    ``beliefs`` is changed in place, so a state must not be stepped twice.
+    """
 
     factors: tuple[Factors, ...]
     beliefs: Beliefs
@@ -48,21 +51,25 @@ class ArielState:
 
 @dataclass(frozen=True)
 class Messages:
-    """``threshold``: smaller changes of an interval wake no factor."""
+    """The sound messages; changes of an interval up to ``threshold`` do not make factors run again."""
 
     threshold: float = 1e-8
     budget: Budget = UNLIMITED
 
     def start(self, scopes: tuple[Scope, ...], links: Independences | None, count: int) -> ArielState:
-        """What the sentences about single atoms say, and the factors of the others."""
+        """The first state: the intervals of sentences about single atoms, and the factors of the others."""
         return self.resumed(tuple(factors_of(scopes, links)), *single_atoms(scopes, count))
 
     def resumed(self, factors: tuple[Factors, ...], lower: np.ndarray, upper: np.ndarray) -> ArielState:
+        """A state from these intervals, in which every factor is still to run."""
         beliefs = Beliefs(lower, upper, np.zeros(len(lower), np.int64), np.zeros(2, np.int64), np.zeros(1))
         return ArielState(factors, beliefs)
 
     def step(self, state: ArielState) -> ArielState:
-        """One pass over all factors that have something new to hear."""
+        """Run all factors some of whose atoms have changed, in one pass.
+
+        Raises ``FoundContradictionError``.
+        """
         beliefs = state.beliefs
         beliefs.moved[0] = 0.0
         for factors in state.factors:
@@ -81,7 +88,7 @@ class Messages:
 def single_atoms(scopes: tuple[Scope, ...], count: int) -> tuple[np.ndarray, np.ndarray]:
     """The interval of each atom by the sentences about it alone.
 
-    Raises ``FoundContradictionError`` where there is none.
+    Raises ``FoundContradictionError`` where one is empty.
     """
     lower, upper = np.zeros(count), np.ones(count)
     for scope in scopes:
@@ -99,7 +106,7 @@ def single_atoms(scopes: tuple[Scope, ...], count: int) -> tuple[np.ndarray, np.
 
 
 def refuse_settled(scope: Scope) -> None:
-    """Sentences whose event is settled by what is observed, against their bounds."""
+    """Raise ``FoundContradictionError`` if observed facts settle an event against its bounds."""
     holds = np.array([bool(p.event[0]) for p in scope.patterns])[scope.pattern]
     wrong = np.flatnonzero(np.where(holds, scope.upper < 1, scope.lower > 0))
     if len(wrong):

@@ -1,7 +1,7 @@
-"""The neighbourhood of a question in a large network, found by an index of which sentences speak of an atom.
+"""The neighbourhood of a query in a large network, by an index from atoms to their sentences.
 
-The index also gives the forms of the sentences within a scope; networks with some sentences changed are made
-here too.
+The index also gives the forms of the sentences within a scope. Here are also functions that change or drop
+sentences of a network.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from herbrand.row_keys import by_number
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
+    """An index of a network's ground sentences by atom; sentences are numbered group after group."""
+
     network: Network
 
     @cached_property
     def _index(self) -> tuple[np.ndarray, np.ndarray]:
-        """For every atom where its sentences begin, and their numbers."""
+        """Start of each atom's sentences, and the numbers of the sentences by atom."""
         atoms, sentences, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
         for group in self.network.groups:
             atoms.append(group.atoms.reshape(-1))
@@ -46,26 +48,26 @@ class Incidence:
         return group, sentence - int(self._first[group])
 
     def about(self, atom: int) -> np.ndarray:
-        """The sentences that speak of an atom."""
+        """The numbers of the sentences over an atom."""
         start, sentences = self._index
         return sentences[start[atom] : start[atom + 1]]
 
     def sentence(self, sentence: int) -> Sentence:
-        """A sentence, its bounds a unit outside what is stated."""
+        """A sentence with its stated bounds rounded outward by one double."""
         number, row = self.source(sentence)
         group = self.network.groups[number]
         lower, upper = map(float, stated_ends(group.lower[row], group.upper[row]))
         return Sentence(tuple(group.atoms[row].tolist()), *group.tables, lower, upper, (number, row))
 
     def neighbours(self, atom: int) -> set[int]:
-        """The atoms that share a sentence with one."""
+        """The atoms that share a sentence with an atom."""
         return {
             other for sentence in self.about(atom).tolist() for other in self.sentence(sentence).atoms
         } - {atom}
 
     @cached_property
     def _arity(self) -> np.ndarray:
-        """How many atoms each sentence has."""
+        """Number of atoms of each sentence."""
         groups = self.network.groups
         return np.repeat([group.arity for group in groups], list(map(len, groups)))
 
@@ -77,7 +79,7 @@ class Incidence:
             yield self.sentence(sentence)
 
     def forms(self, scope: Sequence[int]) -> np.ndarray:
-        """``forms @ p >= 0`` for the masses p of the scope's cases: what the sentences within it say."""
+        """[forms, 2^k] Constraints ``forms @ p >= 0`` of sentences within a scope on its cases' masses p."""
         forms = []
         for sentence in self.within(scope):
             event, given = (holds.astype(float) for holds in sentence.in_cases_of(scope))
@@ -98,7 +100,7 @@ def kept_only(network: Network, sentences: Collection[int]) -> Network:
 
 
 def with_ends(network: Network, source: tuple[int, int], lower: float, upper: float) -> Network:
-    """The network with one ground sentence, by group and row, saying something else."""
+    """The network with other bounds for one ground sentence, given by group and row."""
     number, row = source
     group = network.groups[number]
     lowers, uppers = group.lower.copy(), group.upper.copy()
@@ -109,7 +111,7 @@ def with_ends(network: Network, source: tuple[int, int], lower: float, upper: fl
 
 
 def growing(incidence: Incidence, sentences: Iterable[int], atoms: Iterable[int]) -> Iterator[list[int]]:
-    """Sets of sentences around a start, each with all that speaks of the atoms of the one before."""
+    """Growing sets of sentences around a start, each with all sentences over the atoms of the one before."""
     region = set(sentences)
     seen: set[int] = set()
     reached = {*atoms, *(atom for sentence in region for atom in incidence.sentence(sentence).atoms)}

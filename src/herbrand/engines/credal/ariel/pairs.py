@@ -1,16 +1,16 @@
 """Bounds on two atoms from linear forms over their four joint states: closed forms, compiled.
 
-Owns the programs of two variables that most messages come down to. The joint distribution of atoms a and b is
+Most messages are such programs of two variables. The joint distribution of atoms a and b is
 q = (q00, q01, q10, q11), the first index for a; a *form* g is four numbers with g · q >= 0. A box is the four
-numbers (lower a, upper a, lower b, upper b). :func:`tighten_linked` takes any q: q11 is eliminated
-(Fourier and Motzkin) and the box is clipped by what remains, half-planes in P(a) and P(b).
-:func:`tighten_unlinked` takes products only: the forms are then bilinear in P(a) and P(b), and an extreme
+numbers (lower a, upper a, lower b, upper b). :func:`tighten_linked` allows any q: q11 is eliminated
+(Fourier and Motzkin) and the box is clipped by the resulting half-planes in P(a) and P(b).
+:func:`tighten_unlinked` allows products only: the forms are then bilinear in P(a) and P(b), and an extreme
 point lies where a curve meets an edge of the box or another curve.
 
-Rounding errs to the wide side. The value of a form whose numbers are at most ``size`` is right up to
-``SLACK * size`` at every point, so a point counts as inside up to that much; the size is that of what was
-added up, not of what is left of it. And where a curve meets something is right up to what that error makes of
-it there, so the box reaches that much further.
+Rounding goes outward. The value of a form whose numbers are at most ``size`` has an error of at most
+``SLACK * size`` at every point, so a point within that counts as inside; the size is that of the summands,
+not of the sum. The meeting point of a curve has the error that follows from this one, and the box is widened
+by it.
 
 >>> forms = np.array([[0, 0, 0, 1.0]]) - 0.4  # P(a and b) >= 0.4
 >>> box = np.array([0.0, 0.5, 0.0, 1.0])
@@ -32,18 +32,19 @@ from herbrand.loops import loop
 Array = NDArray[Any]
 
 SLACK = 512 * UNIT
-"""Some 100 roundings lie behind the value of a form, or of two with one variable eliminated."""
+"""Relative error of the value of a form, or of two with one variable eliminated: some 100 roundings."""
 CHANCES = np.array([[0.0, 0, 0, 1], [1, -1, -1, 1], [0, 1, 0, -1], [0, 0, 1, -1]])
-"""That q11, q00, q10 and q01 are at least 0, in terms of one, a, b and q11."""
+"""The forms q11, q00, q10 and q01 >= 0, in terms of one, a, b and q11."""
 MOST_CORNERS = 96
-"""Each half-plane adds at most one corner to a polygon; forms beyond this limit are left out: still sound."""
+"""Most corners of a polygon; each half-plane adds at most one, and further forms are left out, which is
+sound."""
 
 
 @loop
 def tighten_linked(forms: Array, box: Array) -> bool:
-    """Shrinks the box to the values that some q with ``forms @ q >= 0`` gives; false where there is none.
+    """Shrink the box in place to the values of P(a) and P(b) over all q with ``forms @ q >= 0``.
 
-    ``forms``: [m, 4].
+    False where there is no such q. ``forms``: [m, 4].
     """
     xs, ys = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS)
     new_xs, new_ys = np.empty(MOST_CORNERS), np.empty(MOST_CORNERS)
@@ -53,7 +54,7 @@ def tighten_linked(forms: Array, box: Array) -> bool:
     xs[3], ys[3] = box[0], box[3]
     count = len(box)  # four corners; for a plain 4 numba compiled `_clip` once more
     m = len(forms)
-    bounds = np.empty((m + 4, 4))  # one, a, b, q11: what the form says with q in terms of a, b and q11
+    bounds = np.empty((m + 4, 4))  # coefficients of one, a, b and q11, with q in terms of a, b and q11
     sizes = np.ones(m + 4)
     for i in range(4):
         copy_row(CHANCES[i], bounds[i], 4)
@@ -68,6 +69,7 @@ def tighten_linked(forms: Array, box: Array) -> bool:
         elif rise > 0.0:
             for j in range(m + 4):
                 fall = -bounds[j, 3]
+                # two of CHANCES add up to a, b, 1 - a or 1 - b >= 0, which the box implies
                 if fall > SLACK / 4 * sizes[j] and (i > 1 or j < 2 or j > 3):
                     one = fall * bounds[i, 0] + rise * bounds[j, 0]
                     by_a = fall * bounds[i, 1] + rise * bounds[j, 1]
@@ -88,7 +90,7 @@ def tighten_linked(forms: Array, box: Array) -> bool:
 
 @loop
 def _curve(form: Array, curve: Array) -> float:
-    """Write ``form @ q`` in terms of one, a, b and q11; gives the size of the form's numbers."""
+    """Write ``form @ q`` as coefficients of one, a, b and q11; return the largest of the form's numbers."""
     g00, g01, g10, g11 = form[0], form[1], form[2], form[3]
     curve[0], curve[1], curve[2], curve[3] = g00, g10 - g00, g01 - g00, (g11 - g10) - (g01 - g00)
     return max(max(abs(g00), abs(g01)), max(abs(g10), abs(g11)))
@@ -106,10 +108,10 @@ def _clip(
     new_xs: Array,
     new_ys: Array,
 ) -> int:
-    """The part of a convex polygon where ``one + by_x x + by_y y >= 0``; gives its number of corners.
+    """Clip a convex polygon to ``one + by_x x + by_y y >= 0``; return its new number of corners.
 
-    A corner that is cut lies where the value is minus the slack, up to the rounding of that value. So the
-    line through it is outside the true one however near to parallel it is to the edge that it cuts.
+    A new corner lies where the value is minus the slack, up to the rounding of that value. So the clipping
+    line is outside the true one even if it is nearly parallel to the edge that it cuts.
     """
     slack = SLACK * size
     if max(abs(one), abs(by_x), abs(by_y)) <= slack or count + 2 > MOST_CORNERS:
@@ -135,9 +137,9 @@ def _clip(
 
 @loop
 def tighten_unlinked(forms: Array, box: Array) -> bool:
-    """Shrinks the box to the values that some independent a and b with ``forms @ q >= 0`` have.
+    """Shrink the box in place to the values of P(a) and P(b) over all products q with ``forms @ q >= 0``.
 
-    False where there are none. ``forms``: [m, 4].
+    False where there is no such q. ``forms``: [m, 4].
     """
     curves = np.empty((len(forms), 4))  # one, a, b, a b
     sizes = np.empty(len(forms))
@@ -160,10 +162,10 @@ def tighten_unlinked(forms: Array, box: Array) -> bool:
 def _reach(
     curves: Array, sizes: Array, low_x: float, high_x: float, low_y: float, high_y: float
 ) -> tuple[float, float]:
-    """The least and the largest x in the box for which some y satisfies every curve; crossed where none.
+    """The least and the largest x in the box for which some y satisfies every curve; crossed where none does.
 
-    A curve that hardly changes along an edge, and two curves that are hardly two, need no meeting point:
-    what they confine goes on, as far as the slack shows, to where something else ends it.
+    A curve that is nearly constant along an edge, and two curves that nearly coincide, need no meeting point:
+    within the slack, the region that they bound extends to where another edge or curve bounds it.
     """
     best = np.array([2.0, -1.0])
     _try(curves, sizes, low_x, 0.0, low_x, high_x, low_y, high_y, best)
@@ -195,7 +197,10 @@ def _try_crossings(
     high_y: float,
     best: Array,
 ) -> None:
-    """Where (p + q x) + (r + s x) y = 0 holds for both: (p + q x)(r' + s' x) = (p' + q' x)(r + s x)."""
+    """Try the points where two curves (p + q x) + (r + s x) y = 0 meet.
+
+    There (p + q x)(r' + s' x) = (p' + q' x)(r + s x), a quadratic equation in x.
+    """
     p, q, r, s = curves[i, 0], curves[i, 1], curves[i, 2], curves[i, 3]
     p2, q2, r2, s2 = curves[j, 0], curves[j, 1], curves[j, 2], curves[j, 3]
     square = q * s2 - q2 * s
@@ -214,6 +219,7 @@ def _try_crossings(
         return
     slope = np.sqrt(max(inside, 0.0))
     off = 8.0 * error / max(slope, np.sqrt(abs(square) * error))
+    # equal signs are added, so that nothing cancels; the other root is constant / root by Vieta
     root = -0.5 * (linear + (slope if linear >= 0.0 else -slope))
     if abs(square) > 0.0:
         _try(curves, sizes, root / square, off, low_x, high_x, low_y, high_y, best)
@@ -233,7 +239,7 @@ def _try(
     high_y: float,
     best: Array,
 ) -> None:
-    """Widens ``best`` to x, which may be ``off``, where x is in the box and some y satisfies every curve."""
+    """Widen ``best`` by x where x is in the box and some y satisfies every curve; ``off``: the error of x."""
     if not (low_x - off <= x <= high_x + off):
         return
     least, most = max(low_x, x - off), min(high_x, x + off)

@@ -1,8 +1,8 @@
-"""Bounds of the atoms of one factor of any shape, by the search over its distributions.
+"""Bounds of the atoms of one factor of any shape, by a search over its distributions.
 
-A factor's state is a case of its atoms, or of the parents of a conditional table. For each of its atoms,
-``lows[i] @ q <= P(atom i) <= highs[i] @ q``: both the indicator where the atom is part of the case, the lower
-and upper column of the table where it is the child.
+A factor's state is a case of its atoms, or of the parents of a conditional table. For each of its atoms and
+masses q of the states, ``lows[i] @ q <= P(atom i) <= highs[i] @ q``: both are the indicator of an atom that
+is part of the case, and the lower and upper rows of the table for the child.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from herbrand.loops import inlined, loop
 Array = NDArray[Any]
 
 SLACK = 1e-10
-"""Intervals of atoms are widened by this much inside a program, so that equal ends do not contradict."""
+"""Amount by which intervals of atoms are widened inside a program, so that equal ends do not contradict."""
 
 
 @loop
 def place_box(lows: Array, highs: Array, box: Array, forms: Array, count: int) -> int:
-    """Writes the forms that keep each atom in its interval; gives the new number of forms."""
+    """Append the forms that keep each atom in its interval; return the new number of forms."""
     states = lows.shape[1]
     for i in range(len(box)):
         if box[i, 0] > 0.0:
@@ -39,6 +39,7 @@ def place_box(lows: Array, highs: Array, box: Array, forms: Array, count: int) -
 
 @loop
 def place_ranges(cells: Cells, box: Array, ranges: Array) -> None:
+    """Set the range of each cell: its atom's interval where it has no condition, else [0, 1]."""
     for c in range(len(cells.atom)):
         ranges[c, 0], ranges[c, 1] = 0.0, 1.0
         if cells.atom[c] >= 0:
@@ -58,11 +59,11 @@ def tighten(
     most_nodes: int,
     room: Workspace,
 ) -> bool:
-    """Shrinks the box to the values its atoms can have; false where no distribution is left.
+    """Shrink the box in place to the values its atoms can have; False where no distribution is left.
 
-    ``forms[:count]`` are the factor's own; room for the others must be behind them. ``marginals``
-    [2 atoms, atoms, 2]: the least and largest of an optimal point for each end, from the last visit, or NaN.
-    An end whose point is still in the box is still right, and is not looked for again.
+    ``forms[:count]`` are the factor's own; the rows behind them are working memory. ``marginals``
+    [2 atoms, atoms, 2]: the ends of each atom at an optimal point for each end, from the last visit, or NaN.
+    Since boxes only shrink, an end whose optimal point is still in the box needs no new search.
     """
     atoms, states = lows.shape
     ranges = np.empty((len(cells.atom), 2))
@@ -107,10 +108,10 @@ def extremes(
     room: Workspace,
     interval: Array,
 ) -> bool:
-    """The least and largest P(event | given), into ``found``; false where no distribution is left.
+    """Write the bounds of P(event | given) into ``interval``; False where no distribution is left.
 
-    ``event`` implies ``given``; both are indicators. ``weight``: the least probability of what is given.
-    Each end has half of what is left.
+    ``event`` implies ``given``; both are indicators. ``weight``: a lower bound of P(given). Each end may use
+    half of the entries in ``room.left``.
     """
     ranges = np.empty((len(cells.atom), 2))
     place_ranges(cells, box, ranges)
@@ -129,6 +130,7 @@ def extremes(
 
 @loop
 def _note(marginals: Array, point: Array, lows: Array, highs: Array, finished: bool) -> None:
+    """Store the ends of each atom at an optimal point; NaN where the search was not finished."""
     for i in range(len(lows)):
         low, high = 0.0, 0.0
         for j in range(len(point)):
@@ -139,7 +141,7 @@ def _note(marginals: Array, point: Array, lows: Array, highs: Array, finished: b
 
 @loop
 def _inside(marginals: Array, box: Array, atom: int) -> bool:
-    """Whether a known optimal point still lies in the box, in all that is not the atom itself."""
+    """Whether an optimal point is stored and lies in the box, the intervals of all other atoms."""
     for i in range(len(box)):
         if i != atom and not (marginals[i, 1] >= box[i, 0] - 1e-9 and marginals[i, 0] <= box[i, 1] + 1e-9):
             return False

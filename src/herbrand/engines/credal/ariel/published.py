@@ -1,9 +1,9 @@
-"""The messages as published (equations 17 to 24), for comparison.
+"""The messages as published (equations 17 to 24 of the ARIEL paper), for comparison.
 
 A factor's message to an atom takes the factor's other atoms to be pairwise independent, implied or not, so
-intervals may be narrower than the truth, and a factor may have no distribution left where the network has
-one. Messages are solved globally, all with the values of the pass before; what an atom sends to a factor
-leaves out what that factor said.
+intervals may be too narrow, and a factor may have no distribution left where the network has one. Messages
+are solved globally, all from the values of the pass before; an atom's message to a factor leaves out that
+factor's message to it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class PublishedFactors:
-    """Factors of as many atoms: what they send, given what they are sent; ``scope`` has their sentences."""
+    """The factors over one number of atoms; ``scope`` has their sentences."""
 
     scope: Scope
 
     @property
     def atoms(self) -> np.ndarray:
-        """[factors, k]"""
+        """[factors, k] The atoms of each factor."""
         return self.scope.atoms
 
     def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
-        """Messages [factors, k, 2] from messages, and the factor that has no distribution left, or -1."""
+        """Messages [factors, k, 2] to atoms from the atoms' messages ``heard``.
+
+        Also returns the factor that has no distribution left, or -1.
+        """
         forms, start = self.scope.forms()
         k = self.scope.arity
         truths, everywhere = truths_of(k), np.ones(2**k)
@@ -56,7 +59,10 @@ class PublishedFactors:
 
 @dataclass(frozen=True, eq=False)
 class PublishedState:
-    """``single``: what sentences about one atom say; ``sent``: the messages of each kind of factors."""
+    """The state of the messages: those ``sent`` by the factors of each number of atoms.
+
+    ``single`` has the intervals by sentences about single atoms; ``moved``: the largest change in a pass.
+    """
 
     factors: tuple[PublishedFactors, ...]
     single: np.ndarray  # [atoms, 2]
@@ -65,7 +71,7 @@ class PublishedState:
 
     @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper end of every atom: all messages together."""
+        """The lower and the upper end of every atom: the intersection of all messages to it."""
         lower, upper = self.single.copy().T
         for factors, sent in zip(self.factors, self.sent, strict=True):
             np.maximum.at(lower, factors.atoms, sent[..., 0])
@@ -75,7 +81,7 @@ class PublishedState:
 
 @dataclass(frozen=True)
 class PublishedMessages:
-    """Steps and measures as an engine does."""
+    """The published messages, with ``step`` and ``residual`` as an engine has."""
 
     def start(self, scopes: tuple[Scope, ...], count: int) -> PublishedState:
         widest = max((scope.arity for scope in scopes), default=0)
@@ -117,7 +123,7 @@ class PublishedMessages:
 
 
 def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray) -> None:
-    """A ``FoundContradictionError`` where what an atom hears from all leaves nothing."""
+    """Raise ``FoundContradictionError`` if the messages to an atom have an empty intersection."""
     lower, upper = state.intervals
     crossed = (lower > upper + CROSSED)[atoms] | (heard[:, 0] > heard[:, 1] + CROSSED)
     if crossed.any():
@@ -131,7 +137,7 @@ def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray)
 
 @loop
 def _least_of_others(atoms: Array, spoken: Array, single: Array) -> Array:
-    """For each link the least that the atom hears from all but this link."""
+    """For each link the minimum of the messages to its atom, without that of the link itself."""
     least, second = single.copy(), np.full(len(single), np.inf)
     whose = np.full(len(single), -1)
     for e in range(len(atoms)):

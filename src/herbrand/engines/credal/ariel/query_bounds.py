@@ -1,13 +1,13 @@
-"""Queries that are more than one atom's probability: formulas, and probabilities given something.
+"""Bounds of queries that are more than one atom's probability: formulas, and conditional probabilities.
 
 Conditioning is not constraining: ``P(q | e)`` ranges over P(q and e) / P(e) for the distributions with
-P(e) > 0. Every way below gives outer bounds, so all that apply are taken together:
+P(e) > 0. Every method below gives outer bounds, so those of all that apply are intersected:
 
 - an auxiliary factor (section 3.5 of the paper) over the atoms named and those between them: the sentences
   and independences within it, the atoms' intervals, and for ``P(q | e)`` the program scaled to P(e) = 1;
 - where the graph above the named atoms is a tree, odds passed along it (:mod:`.trees`), with any number of
   observed atoms;
-- where observed atoms are independent of each other given the one asked for, their likelihood ratios
+- where observed atoms are independent of each other given the query's atom, their likelihood ratios
   (:mod:`.trees`), with the rules that join them.
 """
 
@@ -44,21 +44,26 @@ from herbrand.engines.credal.shape import (
 )
 
 CONNECTED_UP_TO = 7
-"""An auxiliary factor takes in atoms that connect the named ones while it has at most so many."""
+"""Most atoms of an auxiliary factor up to which it includes atoms that connect the named ones."""
 SEVERAL = 5
-"""With so many observed atoms an auxiliary factor is left out where another way answers."""
+"""Number of observed atoms from which no auxiliary factor is used if another method answers."""
 MOST_WALKED = 2_000
+"""Most atoms that a search of the graph visits."""
 MOST_LITERALS = 4
+"""Most literals of a conjunction or disjunction that is bounded literal by literal, given a condition."""
 ANY: Interval = (0.0, 1.0)
 
 
 class ImpossibleError(Exception):
-    """What is given is proved to have upper probability 0."""
+    """Raised where the condition is proved to have upper probability 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answering:
-    """Answers queries from where the messages came to rest. ``links`` is ``None`` without independence."""
+    """The data to answer queries with: the atoms' intervals after messages, sentences, and independences.
+
+    ``links`` is ``None`` without independences.
+    """
 
     incidence: Incidence
     links: Links | None
@@ -70,15 +75,15 @@ class Answering:
         return float(self.lower[atom]), float(self.upper[atom])
 
     def interval(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
-        """Bounds on P(event | all of given); ``ImpossibleError`` where that cannot be given."""
+        """Bounds on P(event | all of ``given``). Raises ``ImpossibleError`` if that has probability 0."""
         evidence, others = _literals(given)
         self._refuse_impossible(evidence)
-        if SEVERAL <= len(evidence) <= WIDEST and not others:  # of fewer the auxiliary factor does so
+        if SEVERAL <= len(evidence) <= WIDEST and not others:  # for fewer the auxiliary factor checks this
             scope = tuple(evidence)
             self._refuse_excluded(scope, self.incidence.forms(scope), _holds(given, scope))
         if not event.atoms:
             if others or 0 < len(evidence) < SEVERAL:
-                self._auxiliary(event, given)  # refuses what is impossible
+                self._auxiliary(event, given)  # raises if the condition is impossible
             sure = float(event.shape == TRUE)
             return sure, sure
         if not given:
@@ -91,7 +96,7 @@ class Answering:
         atom, truth = event.atoms[0], literal[0]
         if atom in evidence:
             if len(evidence) < SEVERAL:
-                self._auxiliary(event, given)  # refuses what is impossible
+                self._auxiliary(event, given)  # raises if the condition is impossible
             sure = float(evidence[atom] == truth)
             return sure, sure
         ways = [way for way in (self._by_tree(atom, evidence), self._by_star(atom, evidence)) if way]
@@ -105,7 +110,7 @@ class Answering:
         return min(low, high), max(low, high)
 
     def _by_literals(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
-        """Bounds on a conjunction or disjunction of a few literals given something, from those of each."""
+        """Bounds on a conjunction or disjunction of a few literals given a condition, from those of each."""
         if not 1 < len(event.atoms) <= MOST_LITERALS:
             return ANY
 
@@ -118,7 +123,7 @@ class Answering:
         return self._conjunction(event, belief)
 
     def _conjunction(self, event: GroundFormula, belief: Callable[[int], Interval]) -> Interval:
-        """Bounds on a conjunction of literals from those of its atoms; on anything else none."""
+        """Frechet bounds on a conjunction of literals from those of its atoms; [0, 1] for other events."""
         literals = literals_of(event.shape)
         if literals is None:
             return ANY
@@ -134,8 +139,7 @@ class Answering:
                 raise ImpossibleError
 
     def _refuse_excluded(self, scope: Sequence[int], forms: np.ndarray, condition: np.ndarray) -> None:
-        """Refuse a condition of which sentences within a scope, and what is known of its atoms, leave no
-        case."""
+        """Raise ``ImpossibleError`` if sentences within a scope and certain atoms exclude all its cases."""
         box = np.array([self.belief(atom) for atom in scope])
         known = np.concatenate([forms, _certain(box, truths_of(len(scope)))])
         if not (possible_cases(known) & condition).any():
@@ -170,7 +174,7 @@ class Answering:
         intervals, failed = intervals_at_once(
             forms, start, truths, event_costs, condition.astype(float), weight, cells, box, self.budget
         )
-        # a search that finds no point where numbers are far apart proves nothing of what is given
+        # a search that finds no point among numbers of very different sizes proves nothing of the condition
         return ANY if failed >= 0 else (float(intervals[0, 0]), float(intervals[0, 1]))
 
     def _separations(self, scope: Sequence[int]) -> Separations:
@@ -179,7 +183,7 @@ class Answering:
         return next(separations for _, separations in self.links.separations(np.array([scope])))
 
     def _connected(self, named: Sequence[int]) -> set[int]:
-        """The named atoms, and those on shortest ways between them while they are few."""
+        """The named atoms, and those on shortest paths from the first to the others while they are few."""
         scope = set(named)
         for goal in named[1:]:
             way = self._way(named[0], goal)
@@ -188,7 +192,7 @@ class Answering:
         return scope
 
     def _way(self, start: int, goal: int) -> list[int]:
-        """A shortest way from atom to atom through shared sentences; empty where none is near."""
+        """A shortest path from atom to atom through shared sentences; empty where none is near."""
         came: dict[int, int] = {start: start}
         waiting = [start]
         for here in waiting:
@@ -213,7 +217,7 @@ class Answering:
         return Tree(self._table, self.belief, evidence).posterior(atom)
 
     def _table(self, atom: int) -> BoundedTable:
-        """The rows that sentences give for an atom given all its parents."""
+        """The bounds of an atom's conditional table given all its parents; of a root, its interval."""
         parents = self._parents(atom)
         if not parents:
             low, high = self.belief(atom)
@@ -243,7 +247,10 @@ class Answering:
         return star.posterior(evidence)
 
     def _hangs_on(self, feature: int, atom: int, others: Mapping[int, bool]) -> bool:
-        """Whether a feature is independent of all the others given the atom, by its Markov statement."""
+        """Whether a feature is independent of the others given the atom, by its Markov statement.
+
+        False too where it has too many descendants to follow.
+        """
         if self._parents(feature) != (atom,):
             return False
         assert self.links is not None
@@ -260,7 +267,7 @@ class Answering:
         return True
 
     def _given_class(self, feature: int, atom: int) -> tuple[Interval, Interval]:
-        """Intervals for a feature where the class holds and where it does not, by sentences about the two."""
+        """Intervals of P(feature | class) and P(feature | not class), by sentences about the two atoms."""
         scope = (atom, feature)
         forms = self.incidence.forms(scope)
         box = np.array([[self.belief(atom), ANY]])
@@ -275,7 +282,7 @@ class Answering:
         return intervals[0], intervals[1]
 
     def _rules(self, atom: int) -> list[StarRule]:
-        """Sentences P(class | conjunction of features) whose features hang on the class."""
+        """Rules from sentences P(class | conjunction of features that are independent given the class)."""
         rules = []
         for sentence in self.incidence.about(atom).tolist():
             group, row = self.incidence.source(sentence)
@@ -297,9 +304,10 @@ class Answering:
 
 
 def possible_cases(forms: np.ndarray) -> np.ndarray:
-    """The cases that ``forms @ p >= 0`` does not empty: no arithmetic, so what is empty is surely so.
+    """The cases that ``forms @ p >= 0`` does not force to mass 0, by signs alone, free of rounding.
 
-    A form without a positive number empties the cases where it has a negative one; then others have none.
+    A form without positive entries excludes the cases where it has a negative one. Then further forms may
+    have none among the remaining cases.
 
     >>> possible_cases(np.array([[0, 0, -1.0], [0, 1.0, -1.0], [-0.5, 0, 0.5]])).tolist()
     [False, True, False]
@@ -314,7 +322,7 @@ def possible_cases(forms: np.ndarray) -> np.ndarray:
 
 
 def _holds(given: Sequence[GroundFormula], scope: Sequence[int]) -> np.ndarray:
-    """In which cases of a scope that has all its atoms all of given holds."""
+    """Whether all of ``given`` holds in each case of a scope that has all their atoms."""
     holds = np.ones(2 ** len(scope), bool)
     for part in given:
         holds &= part.table(scope).reshape(-1)
@@ -322,12 +330,12 @@ def _holds(given: Sequence[GroundFormula], scope: Sequence[int]) -> np.ndarray:
 
 
 def _certain(box: np.ndarray, truths: np.ndarray) -> np.ndarray:
-    """A form for each atom that surely holds or surely does not."""
+    """One form for each atom whose probability is exactly 1 or 0."""
     return np.concatenate([truths[box[:, 0] == 1.0] - 1.0, -truths[box[:, 1] == 0.0]])
 
 
 def _literals(given: Sequence[GroundFormula]) -> tuple[dict[int, bool], list[GroundFormula]]:
-    """What is given as literals, and the parts that are none.
+    """Split a condition into literals and the parts that are no conjunctions of literals.
 
     Raises ``ImpossibleError`` where literals contradict each other.
     """

@@ -1,7 +1,7 @@
-"""A network's sentences gathered by the atoms they speak of: the variable nodes of each factor.
+"""A network's sentences grouped by their atoms: the factors and their variables.
 
-Takes a :class:`~herbrand.engines.credal.network.Network`; gives one :class:`Scope` for each number of atoms,
-with the sentences over the same atoms next to each other and their cases in one order. All by sorting arrays.
+From a :class:`~herbrand.engines.credal.network.Network` it builds, by sorting arrays, one :class:`Scope` for
+each number of atoms, with the sentences over the same atoms next to each other and their cases in one order.
 
 >>> import herbrand as hb
 >>> from herbrand.engines.credal.lowering import credal_network
@@ -26,7 +26,7 @@ from herbrand.row_keys import row_keys, run_starts
 
 @dataclass(frozen=True)
 class Pattern:
-    """In which of the 2^k cases of a scope an event and what is given hold."""
+    """Truth tables over the 2^k cases of a scope: whether the event and the condition hold."""
 
     event: np.ndarray
     given: np.ndarray
@@ -38,15 +38,15 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """All factors of k atoms. Factor f joins ``atoms[f]`` (ascending); its sentences are
-    ``start[f]:start[f + 1]``.
+    """All factors over k atoms; factor f has ``atoms[f]``, ascending.
 
-    ``sentence`` numbers the network's ground sentences, group after group.
+    Its sentences are rows ``start[f]:start[f + 1]``. ``sentence`` has their numbers in the network, counted
+    group after group.
     """
 
     atoms: np.ndarray  # [factors, k]
     start: np.ndarray  # [factors + 1]
-    pattern: np.ndarray  # [sentences], a place in ``patterns``
+    pattern: np.ndarray  # [sentences] index into ``patterns``
     lower: np.ndarray
     upper: np.ndarray
     sentence: np.ndarray
@@ -70,20 +70,20 @@ class Scope:
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper end of each sentence, outside what is stated."""
+        """The lower and the upper end of each sentence, rounded outward from the stated ones."""
         return stated_ends(self.lower, self.upper)
 
     def part(self, factors: np.ndarray) -> Scope:
-        """These factors only (a mask)."""
+        """The scope restricted to the factors of a mask."""
         kept = np.repeat(factors, np.diff(self.start))
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[factors])])
         columns = [self.pattern[kept], self.lower[kept], self.upper[kept], self.sentence[kept]]
         return Scope(self.atoms[factors], start, *columns, patterns=self.patterns)
 
     def forms(self) -> tuple[np.ndarray, np.ndarray]:
-        """``forms @ p >= 0`` for the masses p of a factor's cases, without those that say nothing.
+        """Constraints ``forms @ p >= 0`` on the masses p of each factor's cases, without vacuous ones.
 
-        The forms [forms, 2^k], and where each factor's begin [factors + 1].
+        The forms [forms, 2^k], and the start of each factor's forms [factors + 1].
         """
         both = np.array([p.event & p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
         given = np.array([p.given for p in self.patterns], float).reshape(-1, 2**self.arity)
@@ -103,12 +103,12 @@ class Scope:
 
 
 def at_least(both: np.ndarray, given: np.ndarray, lower: np.ndarray | float) -> np.ndarray:
-    """The form ``both - lower given``, no entry less than it is in exact arithmetic."""
+    """The form ``both - lower given``, rounded up, so that it excludes no distribution."""
     return np.where(both > 0, complement(lower).high, -lower * given)
 
 
 def at_most(both: np.ndarray, given: np.ndarray, upper: np.ndarray | float) -> np.ndarray:
-    """The form ``upper given - both``, no entry less than it is in exact arithmetic."""
+    """The form ``upper given - both``, rounded up, so that it excludes no distribution."""
     return np.where(both > 0, -complement(upper).low, upper * given)
 
 
@@ -126,7 +126,7 @@ def scopes_of(network: Network) -> tuple[Scope, ...]:
 
 
 def _sorted_rows(group: SentenceGroup) -> Iterator[tuple[Pattern, np.ndarray, np.ndarray]]:
-    """The rows whose atoms ascend in the same order of columns: pattern, sorted atoms, row numbers."""
+    """Group the rows whose atoms ascend in the same order of columns: pattern, sorted atoms, row numbers."""
     arity = group.arity
     if arity < 2:
         yield Pattern(group.event_table, group.given_table), group.atoms, np.arange(len(group))

@@ -1,13 +1,13 @@
 """Small linear programs over distributions, solved from the dual side, so that every answer is a bound.
 
-The program: the least ``costs @ p`` over p >= 0 with ``forms @ p >= 0`` and ``scale @ p == 1``, where
+The program: minimise ``costs @ p`` over p >= 0 with ``forms @ p >= 0`` and ``scale @ p == 1``, where
 ``scale`` is 0 or 1 (all ones: p is a distribution; the indicator of an event: p is one up to a factor, and
-``costs @ p`` a probability given the event). Its dual, the largest t with ``scale t + y @ forms <= costs``
-over y >= 0, has a feasible start, and *any* y >= 0 gives the lower bound t = min (costs - y @ forms). So the
-bound returned is computed afresh from the final y: an early stop or rounding makes it weaker, never wrong.
-What the computation of the bound itself may have rounded is taken off it. Outside the scale prices may take
-nothing at all, however little is lost by rounding, for the scale may be as rare as it likes; so the simplex
-method works with forms that are a little weaker, and what its prices prove is asked of the forms themselves.
+``costs @ p`` a probability given the event). Its dual, maximise t with ``scale t + y @ forms <= costs``
+over prices y >= 0, has a feasible start, and *any* y >= 0 gives the lower bound t = min (costs - y @ forms).
+So the bound is computed anew from the final y, and its own rounding errors are subtracted: an early stop or
+rounding makes it weaker, never wrong. In states outside the scale ``y @ forms`` must not exceed the costs at
+all, since the scale may have any small probability. So the simplex method works with slightly weaker forms,
+and its prices are applied to the original ones.
 
 >>> forms = np.array([[0.0, 1.0, 1.0]]) - 0.5  # p1 + p2 >= 0.5
 >>> room = workspace(8, 3)
@@ -17,17 +17,16 @@ method works with forms that are a little weaker, and what its prices prove is a
 >>> room.point[:3].round(6).tolist()
 [0.5, 0.5, 0.0]
 
-Global bounds over a factor's distributions come of branch and bound on the independences, with these programs
-as relaxations. ``x independent of T given S`` has, for each
-case s of S, one parameter r = P(x | s); with r fixed it is linear in the masses. A *cell* is such a parameter
-with its range; over a range it is relaxed to linear forms, exact where the range is a point:
+Global bounds over a factor's distributions are computed by branch and bound on the independences, with these
+programs as relaxations. ``x independent of T given S`` has, for each case s of S, one parameter r = P(x | s);
+with r fixed it is linear in the masses. A *cell* is such a parameter with its range; over a range it is
+relaxed to linear forms, exact where the range is a point:
 
 - a *spread* of a cell over a case t of T:  low P(t, s) <= P(x, t, s) <= high P(t, s);
 - a *product* of the cells of x and of t:  the four products of (P(x | s) - an end) and (P(t | s) - an end).
 
-The search splits the range of the most violated cell at the relaxation's optimum and always goes on with the
-lowest bound. What it returns is the lowest bound of all that is left: an outer bound at whatever node it
-stops.
+The search splits the range of the most violated cell at the relaxation's optimum and always continues with
+the node of the lowest bound. It returns the lowest bound of all open nodes: an outer bound wherever it stops.
 """
 
 from __future__ import annotations
@@ -46,35 +45,38 @@ from herbrand.loops import compiled, inlined, loop, plain_left, spend
 Array = NDArray[Any]
 
 NONE: Any = np.int64(-1)
-"""No row or column. A plain -1 has a type of its own, for which what it is given to is compiled once more."""
+"""No row or column. A plain -1 has another type, for which numba would compile its callees once more."""
 PIVOT = 1e-11
+"""Smallest entry that the simplex method divides by."""
 OPTIMAL = 1e-10
+"""Largest reduced cost at which a program counts as solved."""
 NUDGE = 1e-10
-"""Costs are nudged apart by this much: equal ones could make the simplex method turn in a circle."""
+"""Size of the perturbation of costs: equal costs could make the simplex method cycle."""
 FEWEST_PIVOTS, PIVOTS_A_LABEL = 50, 3
-"""How many pivots a program may take. Those that come to their optimum take a third of it; what is scaled to
-an event that may have probability 0 has costs that nothing nudges apart, and can turn in a circle."""
+"""Most pivots of a program: a constant, and a number for each state and form. Programs that reach their
+optimum take a third of it; costs scaled to an event that may have probability 0 are not perturbed, and can
+cycle."""
 WEAKER = 1e-13
-"""By this share forms are weaker for the simplex method than those that its prices are charged for."""
+"""Share by which forms are weakened for the simplex method, but not for the bound that its prices prove."""
 
 
 class Workspace(NamedTuple):
-    """Arrays that programs of one size use again and again; ``point`` holds the last optimal p."""
+    """Reusable arrays for programs up to one size; ``point`` is the last optimal p, ``prices`` its dual y."""
 
     table: Array  # [states, forms + 2]
     point: Array  # [states]
     prices: Array  # [forms]
     row_labels: Array  # [states]
     column_labels: Array  # [forms + 1]
-    left: Array  # [1]: how many entries of tables may still be computed; below 0 all ends with what is proved
+    left: Array  # [1] table entries that may still be computed; below 0 every search stops with its bound
 
 
 ENTRIES_A_SECOND = 1e9
-"""About how many entries of its table the simplex method computes: compiled loops look at no clock."""
+"""Approximate speed of the simplex method in table entries: compiled loops cannot look at a clock."""
 
 
 def workspace(forms: int, states: int, seconds: float = math.inf) -> Workspace:
-    """Room for programs of at most that many forms, which take about so many seconds together at most."""
+    """Allocate arrays for programs of at most ``forms`` forms, with entries for about ``seconds`` in all."""
     return Workspace(
         np.empty((states, forms + 2)),
         np.empty(states),
@@ -86,12 +88,15 @@ def workspace(forms: int, states: int, seconds: float = math.inf) -> Workspace:
 
 
 Trial = Callable[[Callable[..., int], Workspace, bool], int]
-"""Runs a loop over programs in a room; and whether what does not end there will be run again."""
+"""A function that runs a loop over programs in a workspace; the last argument is True if a loop that ends
+early will be run again."""
 
 
 def tried(programs: Callable[..., int], room: Workspace, run: Trial) -> int:
-    """What a loop over programs gives: as plain Python as long as it ends within what is left to that, as
-    nothing tells before how long a search takes; or else compiled."""
+    """Run a loop over programs: in plain Python within the entries left for that, else compiled.
+
+    The length of a search cannot be estimated, so short ones are spared the compilation by trying.
+    """
     plain = plain_left(programs)
     if plain < 0.0:
         return run(compiled(programs), room, False)
@@ -109,10 +114,10 @@ def tried(programs: Callable[..., int], room: Workspace, run: Trial) -> int:
 def least(
     costs: Array, forms: Array, count: int, scale: Array, weight: float, room: Workspace
 ) -> tuple[float, bool]:
-    """A lower bound on the least value, and whether it is the optimum; ``inf`` where no p exists.
+    """A lower bound of ``costs @ p``, and whether it is the optimum; ``inf`` where no p exists.
 
-    ``forms[:count]`` are in force. ``weight``: the least that ``scale @ p`` can be when p sums to 1, at
-    most; what prices take too much outside the scale is charged against it.
+    Only ``forms[:count]`` are used. ``weight``: a lower bound of ``scale @ p`` when p sums to 1; an excess of
+    ``y @ forms`` over the costs outside the scale is divided by it and subtracted.
     """
     states = len(costs)
     table, labels, columns = room.table, room.row_labels, room.column_labels
@@ -127,6 +132,7 @@ def least(
         for i in range(count):
             table[j, i] = _weaker(forms[i, j]) - share * _weaker(forms[i, first])
         table[j, count] = -share
+        # multiples of the golden ratio modulo 1 are all different and evenly spread
         nudge = NUDGE * (0.5 + (j * 0.6180339887498949) % 1.0) * (1.0 if share > 0.0 else weight)
         table[j, width] = costs[j] - share * costs[first] + nudge
     for i in range(count):
@@ -185,7 +191,7 @@ def _pivot(table: Array, row: int, column: int, rows: int, columns: int) -> None
 def _safe_bound(
     costs: Array, forms: Array, count: int, scale: Array, weight: float, first: int, room: Workspace
 ) -> float:
-    """What the prices in the table prove; writes them and the point."""
+    """The lower bound that the prices in the table prove; prices and point are written to the workspace."""
     states = len(costs)
     table, point, prices = room.table, room.point, room.prices
     fill_row(prices, count, 0.0)
@@ -217,7 +223,7 @@ def _safe_bound(
 
 @loop
 def _no_point(forms: Array, count: int, scale: Array, first: int, entering: int, room: Workspace) -> bool:
-    """Whether the ray of prices on which the dual has no limit proves that no p satisfies the forms."""
+    """Whether the ray of prices on which the dual is unbounded proves that no p satisfies the forms."""
     states = len(room.point)
     prices = room.prices
     fill_row(prices, count, 0.0)
@@ -241,16 +247,17 @@ def _no_point(forms: Array, count: int, scale: Array, first: int, entering: int,
 
 
 VIOLATED = 1e-7
-"""A smaller violation of an independence moves no bound by what anybody sees."""
+"""Violation of an independence, in probability, up to which no cell is split."""
 NARROW = 1e-5
-"""Ranges narrower than this are not split: the relaxation is then within 1e-10."""
+"""Width of ranges up to which they are not split: the relaxation is then within 1e-10."""
 
 
 class Cells(NamedTuple):
-    """The independences of one factor shape, over its states.
+    """The independences of one factor shape, over its states; cell c is P(x | s).
 
-    ``holds[c]``: x and s hold; ``given[c]``: s holds. ``atom[c]``: whose interval is the range where nothing
-    is given, else -1. ``products``: pairs of cells. ``spread_cell[i]``, ``spread[i]``: t and s hold.
+    ``holds[c]`` marks the states of x and s; ``given[c]`` those of s. ``atom[c]`` is x where s is empty, so
+    that the range is x's interval, else -1. ``products``: pairs of cells. ``spread_cell[i]``: the cell of
+    spread i, and ``spread[i]`` marks the states of t and s.
     """
 
     holds: Array  # [cells, states]
@@ -278,10 +285,10 @@ def lowest(
     room: Workspace,
     best_point: Array,
 ) -> tuple[float, bool]:
-    """A lower bound on ``costs @ p`` under forms and independences, and whether the search came to its end.
+    """A lower bound of ``costs @ p`` under forms and independences, and whether the search was completed.
 
-    ``inf`` where nothing satisfies them. ``costs`` are at most 1, as those of probabilities are.
-    ``forms[:count]`` are in force; those of the cells are written behind them. ``ranges``: [cells, 2].
+    ``inf`` where no p satisfies them. ``costs`` are at most 1, as those of probabilities are.
+    ``forms[:count]`` are used; those of the cells are written behind them. ``ranges``: [cells, 2].
     """
     bound, exact = _relaxed(costs, forms, count, cells, ranges, scale, weight, room)
     copy_row(room.point, best_point, len(costs))
@@ -323,7 +330,7 @@ def lowest(
             child_ranges[cell, 1] = value if side == 0 else high
             here, exact = _relaxed(costs, forms, count, cells, child_ranges, scale, weight, room)
             solved += 1
-            if here > 1.0 + 1e-6:  # more than any probability: there is no point here
+            if here > 1.0 + 1e-6:  # more than any probability: the node is infeasible
                 continue
             done = done and exact
             copy_table(child_ranges, nodes[count_nodes], len(ranges))
@@ -345,7 +352,7 @@ def _relaxed(
     weight: float,
     room: Workspace,
 ) -> tuple[float, bool]:
-    """The linear program in which every cell may take any value of its range."""
+    """Solve the linear relaxation in which every cell may take any value of its range."""
     at = count
     for i in range(len(cells.products)):
         one, other = cells.products[i, 0], cells.products[i, 1]
@@ -374,7 +381,7 @@ def _relaxed(
 
 @loop
 def _most_violated(point: Array, cells: Cells, ranges: Array) -> tuple[int, float]:
-    """The cell to split and where; -1 where the point breaks no independence."""
+    """The cell to split and the value to split at; -1 where the point violates no independence."""
     states = cells.given.shape[1]
     worst, chosen = VIOLATED, -1
     for i in range(len(cells.products)):

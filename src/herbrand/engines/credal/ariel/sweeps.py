@@ -1,9 +1,9 @@
 """One pass over all factors of a kind, in place: each tightens the intervals of its atoms.
 
-``lower`` and ``upper`` hold the interval of every atom. ``touched`` says when an atom's interval last changed
-by more than ``threshold``, ``visited`` when a factor last ran, both by one clock; a factor none of whose
-atoms has changed since is skipped. ``clock`` [2]: the time, and how many factors ran. ``moved`` [1]: the
-largest change. Each function gives the factor that found a contradiction, or -1.
+``lower`` and ``upper`` hold the interval of every atom. ``touched`` is the time when an atom's interval last
+changed by more than ``threshold``, ``visited`` the time when a factor last ran, both by one clock; a factor
+none of whose atoms has changed since is skipped. ``clock`` [2]: the time, and the number of factors that ran.
+``moved`` [1]: the largest change. Each function returns the factor that finds a contradiction, or -1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 class Beliefs(NamedTuple):
-    """What is known of every atom, and when that changed."""
+    """The interval of every atom, and when it last changed."""
 
     lower: Array  # [atoms]
     upper: Array  # [atoms]
@@ -40,25 +40,27 @@ class Beliefs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Factors(ABC):
-    """Factors of one kind; ``scope`` has their sentences, ``atoms`` [factors, k] those of each in the
-    order of its columns."""
+    """Factors of one kind; ``scope`` has their sentences.
+
+    ``atoms`` [factors, k] are the atoms of each in the order of its columns.
+    """
 
     scope: Scope
     atoms: np.ndarray
 
     @cached_property
     def visited(self) -> np.ndarray:
-        """When each factor last ran: none has at first."""
+        """Time when each factor last ran; -1 for never."""
         return np.full(len(self.atoms), -1)
 
     @abstractmethod
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
-        """Tightens beliefs in place; gives the factor that finds a contradiction, or -1."""
+        """Tighten beliefs in place; return the factor that finds a contradiction, or -1."""
 
 
 @loop
 def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
-    """Whether one of its atoms has changed since the factor was last visited; then it is visited now."""
+    """Whether one of a factor's atoms has changed since its last visit; if so, record this visit."""
     latest = -1
     for i in range(atoms.shape[1]):
         latest = max(latest, int(beliefs.touched[atoms[factor, i]]))
@@ -72,7 +74,7 @@ def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
 
 @loop
 def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float) -> None:
-    """Takes over an interval; ends that rounding has crossed are put back in order."""
+    """Intersect an atom's interval with another; swap ends that rounding has crossed."""
     low, high = max(low, beliefs.lower[atom]), min(high, beliefs.upper[atom])
     if low > high:
         low, high = high, low
@@ -144,9 +146,10 @@ def sweep_programs(
     last: int,
     again: bool,
 ) -> int:
-    """``lows``, ``highs``: [factors or 1, k, states]; ``marginals``: [factors, 2 k, k, 2].
+    """Sweep the factors from ``first`` to ``last`` by linear programs.
 
-    ``again``: a factor at which ``room.left`` ends is left as it was, for it will be swept again.
+    ``lows``, ``highs``: [factors or 1, k, states]; ``marginals``: [factors, 2 k, k, 2]. ``again``: whether
+    the sweep will be repeated if ``room.left`` runs out; then the factor at which it does stays unchanged.
     """
     k = atoms.shape[1]
     box = np.empty((k, 2))
@@ -187,9 +190,9 @@ def event_intervals(
     intervals: Array,
     again: bool,
 ) -> int:
-    """The interval of P(event | given) in each factor, each with a box of its own: ``found`` [factors, 2].
+    """Write the interval of P(event | given) in each factor, with its own box, to ``intervals``.
 
-    ``again``: it ends where ``room.left`` does, for it will be asked again.
+    ``again``: whether it will be repeated if ``room.left`` runs out; then it stops there.
     """
     for f in range(len(box)):
         count = start[f + 1] - start[f]
@@ -215,10 +218,10 @@ def event_intervals(
 
 
 def pair_operations(forms: Array) -> float:
-    """About how many operations a factor of two atoms with so many forms takes."""
+    """Estimated operations of factors over two atoms, from the number of forms of each."""
     return float((60 + 20 * forms * (forms + 2) ** 2).sum())
 
 
 def forms_needed(most_own: int, atoms: int, cells: Cells) -> int:
-    """How many forms a factor's programs have at most."""
+    """Most forms of a factor's programs: its own, two for each atom's interval, and those of cells."""
     return most_own + 2 * atoms + form_count(cells)

@@ -1,18 +1,18 @@
 """Conditional probabilities where the graph over atoms is a tree: bounds on odds passed along its links.
 
-Takes the conditional table of each atom given its parents, intervals row by row, and evidence. Towards the
-query every atom sends what the evidence on its side makes of it: to a child an interval for its probability,
-to a parent one for log P(evidence | parent) - log P(evidence | not parent). All are extreme at ends of what
-comes in (2U, Fagiuoli and Zaffalon 1998): exact where the tables' rows are all that is said, and outer bounds
-where more is said, for that only leaves out sentences. Every end is rounded outward; evidence may be as rare
-as it likes, for only its log ratios are passed.
+The input is the conditional table of each atom given its parents, as intervals row by row, and evidence.
+Every atom sends a message towards the query, from the evidence on its side: to a child an interval for its
+probability, to a parent one for log P(evidence | parent) - log P(evidence | not parent). All are extreme at
+ends of the incoming messages (2U, Fagiuoli and Zaffalon 1998): exact where the network has no sentences but
+the tables' rows, and outer bounds else, since other sentences are ignored. Every end is rounded outward;
+evidence may have any small probability, since only log ratios are passed.
 
 A star is a class whose features are independent given it: linear in log-odds. The log-odds of the class given
-observed features are its own plus, for each feature, the log of P(observation | class) / P(observation | not
-class). With an interval for each the answer is a sum of ends: exact where that is all that is said. A rule
-P(class | conjunction of features) in [l, u] is a linear constraint on the same terms, so the ends are then
-small linear programs; a feature's terms for presence and absence are taken as free of each other, which can
-only widen.
+observed features are its prior's plus, for each feature, the log of P(observation | class) / P(observation |
+not class). With an interval for each the answer is a sum of ends: exact where there are no other sentences. A
+rule P(class | conjunction of features) in [l, u] is a linear constraint on the same terms, so the ends are
+then small linear programs; a feature's terms for presence and absence are treated as independent variables,
+which can only widen the interval.
 """
 
 from __future__ import annotations
@@ -34,18 +34,22 @@ from herbrand.graphs import reached
 Interval = tuple[float, float]
 ANYTHING = -math.inf, math.inf
 LOGARITHM = 32 * UNIT
-"""A logarithm, and a sum of two, is right up to this share of the numbers in it (library functions: 4)."""
+"""Relative error of a logarithm, and of a sum of two (library functions: 4 units)."""
 MOST_PARENTS = 8
+"""Most parents of an atom whose cases are enumerated."""
 ROUNDINGS = 40
-"""So many lie behind a sum over the cases of so many parents; the sum itself is rounded once."""
+"""Most roundings of a sum over the cases of ``MOST_PARENTS`` parents; the sum itself is rounded once."""
 MOST_ODDS = 600.0
-"""Beyond that a log ratio that is not infinite has no exponential."""
+"""Size of a finite log ratio above which its exponential may over- or underflow."""
 SMALLEST = 1e-300
-"""What is not proved to be impossible is above 0, though its log-odds have no exponential."""
+"""Least upper end of a probability that is not proved to be 0, if its exponential underflows."""
 
 
 class BoundedTable(NamedTuple):
-    """``low[i]``, ``high[i]``: bounds on P(atom | case i of the parents), the first parent the high bit."""
+    """A conditional table: ``low[i]``, ``high[i]`` bound P(atom | case i of the parents).
+
+    The first parent is the high bit of a case's number.
+    """
 
     parents: tuple[int, ...]
     low: Sequence[float]
@@ -54,14 +58,17 @@ class BoundedTable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """``marginal`` gives an interval for the unconditional probability of an atom."""
+    """A network as tables of its atoms, and evidence, for queries whose relevant atoms form a tree.
+
+    ``marginal`` gives an interval for the unconditional probability of an atom.
+    """
 
     table: Callable[[int], BoundedTable]
     marginal: Callable[[int], Interval]
     evidence: Mapping[int, bool]
 
     def posterior(self, query: int) -> Interval | None:
-        """Bounds on P(query | evidence); ``None`` where what matters is no tree."""
+        """Bounds on P(query | evidence); ``None`` where the relevant atoms form no tree."""
         tables = self._relevant(query)
         order, towards = _walk(query, tables)
         if order is None:
@@ -81,7 +88,7 @@ class Tree:
                 up[atom] = _to_parent(tables[atom], goal, {p: down[p][0] for p in parents}, below)
             else:
                 prior = _mixed(tables[atom], {p: down[p][0] for p in parents})
-                if not informed_above:
+                if not informed_above:  # the prior is unconditional, as the marginal is
                     low, high = self.marginal(atom)
                     prior = min(max(prior[0], low), high), max(min(prior[1], high), low)
                 informed = informed_above or atom in self.evidence or any(c != goal for c in children[atom])
@@ -89,7 +96,7 @@ class Tree:
         return down[query][0]
 
     def _relevant(self, query: int) -> dict[int, BoundedTable]:
-        """The tables of the query, the evidence, and all above them."""
+        """The tables of the query's and the evidence's atoms and of all their ancestors."""
         tables: dict[int, BoundedTable] = {}
 
         def parents(atom: int) -> tuple[int, ...]:
@@ -112,9 +119,9 @@ class Tree:
 
 
 def _walk(query: int, tables: Mapping[int, BoundedTable]) -> tuple[list[int] | None, dict[int, int | None]]:
-    """The atoms connected to the query, nearer ones first, and the next atom on the way to it.
+    """The atoms connected to the query, nearer ones first, and for each the next atom on the path to it.
 
-    No order where two ways lead to an atom.
+    The order is None where two paths lead to an atom.
     """
     near: dict[int, list[int]] = {atom: [] for atom in tables}
     for atom, table in tables.items():
@@ -135,7 +142,7 @@ def _walk(query: int, tables: Mapping[int, BoundedTable]) -> tuple[list[int] | N
 
 
 def _mixed(table: BoundedTable, parents: Mapping[int, Interval]) -> Interval:
-    """P(atom) where its parents are independent, each in its interval."""
+    """The interval of P(atom) for independent parents, each in its interval."""
     if len(table.parents) > MOST_PARENTS:
         return 0.0, 1.0
     ends = [_weights(table.parents, corner) for corner in product(*(parents[p] for p in table.parents))]
@@ -146,7 +153,7 @@ def _mixed(table: BoundedTable, parents: Mapping[int, Interval]) -> Interval:
 
 
 def _widened(low: float, high: float, roundings: int) -> Interval:
-    """Ends that are sums of products of numbers that are not negative, after so many roundings each."""
+    """Ends rounded outward, if they are sums of products of non-negative numbers with so many roundings."""
     share = 2 * roundings * UNIT
     return low * (1 - share), min(high * (1 + share), 1.0) if high <= 1.0 else high * (1 + share)
 
@@ -160,7 +167,10 @@ def _weights(parents: Sequence[int], corner: Sequence[float]) -> list[float]:
 
 
 def _to_parent(table: BoundedTable, goal: int, others: Mapping[int, Interval], below: Interval) -> Interval:
-    """The log ratio of the evidence behind a child for one of its parents."""
+    """The interval of the log ratio of the evidence at and behind a child, given one of its parents.
+
+    ``below``: the child's own log ratio; ``others``: the intervals of the other parents.
+    """
     if len(table.parents) > MOST_PARENTS:
         return ANYTHING
     if any(MOST_ODDS < abs(end) < math.inf for end in below):
@@ -191,12 +201,12 @@ def _rows(column: Sequence[float], place: int, parents: int, truth: int) -> list
 
 
 def lowered(value: float, *numbers: float) -> float:
-    """A sum or difference of logarithms, by more than what its rounding and theirs can have added."""
+    """A sum or difference of logarithms ``numbers``, lowered by more than all their rounding errors."""
     return value - _rounding(value, numbers)
 
 
 def raised(value: float, *numbers: float) -> float:
-    """The same, upwards."""
+    """The same, rounded up."""
     return value + _rounding(value, numbers)
 
 
@@ -205,7 +215,10 @@ def _rounding(value: float, numbers: Sequence[float]) -> float:
 
 
 def _log_ratio(one: float, other: float, outward: Callable[..., float], neither: float) -> float:
-    """log one - log other, rounded outward; both may be wrong by ``ROUNDINGS``."""
+    """log one - log other, rounded outward; ``neither`` where both are 0.
+
+    Both may have ``ROUNDINGS`` roundings.
+    """
     if one <= 0.0:
         return neither if other <= 0.0 else -math.inf
     if other <= 0.0:
@@ -220,7 +233,7 @@ def log_odds(chance: float, outward: Callable[..., float]) -> float:
 
 
 def chances_of(low: float, high: float) -> Interval:
-    """The probabilities with log-odds between these; a NaN end says nothing."""
+    """The interval of probabilities with log-odds between these; a NaN end gives no bound."""
     least = 0.0 if math.isnan(low) else _chance_of(low)
     most = 1.0 if math.isnan(high) else _chance_of(high)
     least, most = _widened(least, most, 8)
@@ -236,7 +249,7 @@ def _chance_of(odds: float) -> float:
 
 
 def _updated(prior: Interval, ratio: Interval) -> Interval:
-    """The interval of a probability once a likelihood ratio is known."""
+    """The interval of a probability updated by a log-likelihood ratio (Bayes's rule in log-odds)."""
     if ratio in ((math.inf, math.inf), (-math.inf, -math.inf)):
         sure = float(ratio[0] > 0)
         return sure, sure
@@ -248,7 +261,7 @@ Literal = tuple[int, bool]
 
 
 class StarRule(NamedTuple):
-    """Bounds on the log-odds of the class where all these features are as said."""
+    """Bounds on the log-odds of the class given a conjunction of features."""
 
     literals: tuple[Literal, ...]
     low: float
@@ -257,7 +270,10 @@ class StarRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Star:
-    """``given``, ``otherwise``: intervals of P(feature | class) and P(feature | not class)."""
+    """A class whose features are independent given it, with rules on conjunctions of them.
+
+    ``given``, ``otherwise``: intervals of P(feature | class) and P(feature | not class).
+    """
 
     prior: Interval
     given: Mapping[int, Interval]
@@ -265,7 +281,7 @@ class Star:
     rules: Sequence[StarRule] = ()
 
     def posterior(self, observed: Mapping[int, bool]) -> Interval | None:
-        """Bounds on P(class | observed); ``None`` where the rules leave nothing."""
+        """Bounds on P(class | observed); ``None`` where the rules contradict the intervals."""
         literals = tuple(observed.items())
         binding = [rule for rule in self.rules if self._binding(rule)]
         ruled = {literal for rule in binding for literal in rule.literals}
@@ -284,7 +300,7 @@ class Star:
         return chances_of(lowered(low, low, ends[0], rest[0]), raised(high, high, ends[1], rest[1]))
 
     def term(self, literal: Literal) -> Interval:
-        """The interval of the log-likelihood ratio of an observation."""
+        """The interval of the log-likelihood ratio of an observed feature."""
         feature, present = literal
         (low, high), (other_low, other_high) = self.given[feature], self.otherwise[feature]
         if not present:
@@ -298,7 +314,7 @@ class Star:
         )
 
     def _binding(self, rule: StarRule) -> bool:
-        """Whether the rule's conjunction is sure to be possible, so that the rule says something."""
+        """Whether the rule's conjunction is proved to be possible; else the rule may be vacuous."""
         return all(
             (low > 0 if present else high < 1)
             for feature, present in rule.literals
@@ -308,7 +324,10 @@ class Star:
     def _ruled_ends(
         self, rules: Sequence[StarRule], prior: Interval, ruled: Sequence[Literal], among: Sequence[Literal]
     ) -> Interval | None:
-        """The ends of the prior's log-odds plus the observed terms that rules speak of."""
+        """The ends of the prior's log-odds plus the observed terms ``among`` those in rules.
+
+        ``None`` where the rules are proved to contradict the intervals.
+        """
         place = {literal: 1 + i for i, literal in enumerate(ruled)}
         costs = np.zeros(1 + len(ruled))
         costs[[0, *(place[literal] for literal in among)]] = 1
@@ -328,7 +347,7 @@ class Star:
 
 
 def _total(terms: Sequence[float], contradicted: float) -> float:
-    """The sum of terms; ``contradicted`` where infinite ones oppose each other."""
+    """The sum of terms; ``contradicted`` where it has both infinities."""
     if math.inf in terms and -math.inf in terms:
         return contradicted
     return math.fsum(t for t in terms if math.isfinite(t)) + sum(t for t in terms if not math.isfinite(t))

@@ -1,9 +1,8 @@
-"""Factors of more atoms than can be taken together: a relaxation that is sound and cheap.
+"""Factors over too many atoms to enumerate their cases: a sound and cheap relaxation.
 
-One sentence P(event | given) and one atom at a time. The cases of the factor differ only by whether
-the atom, the event and what is given hold: six states at most, with the atom's interval, the sentence, and
-the interval of P(given) where that is a conjunction of literals (at most the least likely literal, at least
-what all leave together).
+It takes one sentence P(event | given) and one atom at a time. The cases of the factor then differ only by
+whether the atom, the event and the condition hold: six states at most, with the atom's interval, the
+sentence, and the interval of P(given), by Frechet bounds, where the condition is a conjunction of literals.
 """
 
 from __future__ import annotations
@@ -19,11 +18,13 @@ from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors, learn
 from herbrand.loops import often
 
 OPERATIONS = 1_000
-"""About what the programs of a sentence and an atom take."""
+"""Estimated operations of the programs for one sentence and one atom."""
 
 
 @dataclass(frozen=True, eq=False)
 class Wide(Factors):
+    """Factors over more than ``WIDEST`` atoms."""
+
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         for factor, atoms in enumerate(self.atoms):
             if not (beliefs.touched[atoms] > self.visited[factor]).any():
@@ -41,7 +42,7 @@ class Wide(Factors):
     def _interval(
         self, row: int, column: int, atoms: np.ndarray, beliefs: Beliefs
     ) -> tuple[float, float] | None:
-        """What one sentence says of one atom, or ``None`` where it cannot hold."""
+        """The interval of one atom by one sentence, or ``None`` where the sentence cannot hold."""
         pattern = self.scope.patterns[self.scope.pattern[row]]
         truth = (np.arange(len(pattern.event)) >> (len(atoms) - 1 - column)) & 1
         kind = np.where(pattern.given, 1 + pattern.event, 0)
@@ -71,7 +72,7 @@ class Wide(Factors):
 
 
 def _conjunction(pattern: Pattern, lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
-    """Bounds on the probability of what is given; all there are where it is no conjunction of literals."""
+    """Frechet bounds on P(given); [0, 1] where the condition is no conjunction of literals."""
     cases = np.flatnonzero(pattern.given)
     free = int(np.bitwise_or.reduce(cases ^ cases[0])) if len(cases) else 0
     if len(cases) != 2 ** free.bit_count():
