@@ -437,9 +437,9 @@ class _Separation:
     def _apart(self, loose: set[str], body: _Body, statement: Statement, part: Any, negated: bool) -> Any:
         """Replace an atom that has loose variables by an atom without them.
 
-        For a negated atom, a helper derives the replacement from the atom and the computed values. For a
-        head, a helper derives the head from the replacement, where the computed values are constants of its
-        types.
+        For a negated atom, an added rule derives the replacement from the atom and the computed values. For a
+        head, an added rule or choice derives the head from the replacement, where the computed values are
+        constants of its types.
         """
         own = variables_of(part).keys() & loose
         if not own:

@@ -1,7 +1,7 @@
-"""The field's own formats, read into our syntax and written from it.
+"""Readers and writers of the field's own formats.
 
-:data:`DIALECTS` is the table of them, a row a format. Everything here goes by that table: a file's ending,
-or the name the user gives, chooses the row, whose reader is imported then.
+:data:`DIALECTS` is the table of formats. A file's ending, or the name that the user gives, chooses the row,
+and only then its reader or writer is imported.
 
 >>> DIALECTS["mln"].endings
 ('.mln',)
@@ -54,14 +54,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Dialect:
-    """One format. What it cannot do is ``None``.
+    """One format; functions that it does not have are ``None``.
 
-    ``endings`` are those of its files; a file may also be known by its whole name. ``read`` takes a source
-    and the folder it came from, ``read_folder`` a whole folder. ``read_facts`` takes a source and the names
-    of the many-valued predicates, whose last column is a value. ``facts`` names the dialect that goes with
-    this one for ground facts, which ``write`` then leaves out. ``tells_world`` says whether a declared
-    predicate is known to be open or closed; where it does not, facts decide. ``computes``: ``write`` says
-    arithmetic, and refuses itself what it cannot say of it.
+    ``endings``: endings of its files, or whole names. ``read`` takes a source and the folder of its file,
+    ``read_folder`` a whole folder. ``read_facts`` takes a source and the names of the many-valued predicates,
+    whose last column is a value. ``facts``: name of the dialect in which the ground facts beside this one are
+    written; ``write`` leaves them out. ``tells_world``: whether declarations decide between open and closed
+    world; if not, facts decide. ``computes``: ``write`` can write arithmetic, and itself refuses the rest.
     """
 
     name: str
@@ -85,7 +84,7 @@ class Dialect:
         folder: Path | None,
         beside: Iterable[PredicateDeclaration | TypeDeclaration] = (),
     ) -> Theory:
-        """What a source of the format says, its facts as those of what is declared ``beside`` it."""
+        """Read a source of the format; ``beside``: declarations of its facts' predicates and types."""
         if self.read is not None:
             return self.read(source, folder)
         assert self.read_facts is not None
@@ -98,17 +97,17 @@ class Dialect:
 
 
 def _only_source(read: Callable[[Source], Any]) -> Callable[[Source, Any], Any]:
-    """A reader that has no use for the folder, or for the names of many-valued predicates."""
+    """Adapt a reader that needs neither the folder nor the names of many-valued predicates."""
     return lambda source, _: read(source)
 
 
 def _own(place: str) -> Callable[..., Any]:
-    """A reader or writer of this package, imported with the first file of its dialect."""
+    """A reader or writer of this package, imported when it is first called."""
     return later(f"{__name__}.{place}")
 
 
 read_benchmark = _own("benchmark:read_benchmark")
-"""A folder in the layout of published benchmarks, its labelled queries too."""
+"""Read a folder in the layout of published benchmarks, including its labelled queries."""
 
 _read_example = _own("problog.theory:read_example")
 
@@ -117,7 +116,7 @@ DIALECTS: dict[str, Dialect] = {}
 
 
 def register(dialect: Dialect) -> None:
-    """Make a dialect known by its name and by the endings of its files."""
+    """Add a dialect, to be chosen by its name and by the endings of its files."""
     DIALECTS[dialect.name] = dialect
 
 
@@ -190,22 +189,23 @@ for _dialect in (
 
 
 def theory_endings() -> list[str]:
-    """How files end that hold a theory, in the language itself or in a dialect."""
+    """Endings of files that hold theories, in the language itself or in a dialect."""
     return [".hb", *_endings(lambda row: row.reads_theories and row.read_facts is None)]
 
 
 def fact_endings() -> list[str]:
-    """How files end that hold the facts of a dialect."""
+    """Endings of files that hold the facts of a dialect."""
     return _endings(lambda row: row.read_facts is not None)
 
 
 def _endings(can: Callable[[Dialect], bool]) -> list[str]:
-    """Those of the dialects that can do something; not the names by which whole files are known."""
+    """Endings of the dialects for which ``can`` is true, without whole names of files."""
     return [e for row in DIALECTS.values() if can(row) for e in row.endings if e.startswith(".")]
 
 
 _FRAMES = 10 * DEEPEST_NESTING
-"""Readers of formulas recurse, up to seven functions for each level of nesting."""
+"""Stack frames for readers of formulas, which recurse through up to seven functions for each level of
+nesting."""
 
 
 @collector_paused()
@@ -214,10 +214,10 @@ def read_theory_file(
     dialect: str | None = None,
     beside: Iterable[PredicateDeclaration | TypeDeclaration] = (),
 ) -> Theory:
-    """The theory of a file, or of a folder in the benchmark layout.
+    """Read the theory of a file in a dialect, or of a folder in the benchmark layout.
 
-    A file of facts is read as what is declared ``beside`` it says: which predicates are many-valued, and
-    which constants are numbers.
+    ``beside``: declarations for a file of facts; they decide which predicates are many-valued and which
+    constants are numbers.
     """
     path = Path(path)
     chosen = dialect_of(path, dialect, lambda row: row.reads_theories)
@@ -229,7 +229,7 @@ def read_theory_file(
 
 @collector_paused()
 def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
-    """The theory of a text in a dialect; such a text has no folder to include files from."""
+    """Read the theory of a text in a dialect; it cannot include files, as it has no folder."""
     chosen = _named(dialect, lambda row: row.read_folder is None and row.reads_theories)
     with room_for(_FRAMES):
         return _with_world(chosen, chosen.theory(plain_source(text, name), None))
@@ -237,15 +237,16 @@ def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
 
 @collector_paused()
 def read_example(text: str, name: str) -> Theory:
-    """What one example of an ``.ev`` file observes."""
+    """Read the observations of one example in an ``.ev`` file."""
     with room_for(_FRAMES):
         return _read_example(plain_source(text, name))
 
 
 def _with_world(dialect: Dialect, theory: Theory) -> Theory:
-    """The theory, its declarations marked where they leave open and closed to the facts.
+    """The theory with ``tells_world=False`` on its declarations if the facts decide open and closed worlds.
 
-    In a dialect whose declarations need not say which, those of a text that says so of some are open else.
+    In a dialect without ``tells_world``, they do so unless the text declares some predicate as observed: then
+    all others are open.
     """
     declared = theory.predicates
     if dialect.tells_world or not declared or any(d.role == "observed" for d in declared):
@@ -260,7 +261,7 @@ def _with_world(dialect: Dialect, theory: Theory) -> Theory:
 def read_facts_file(
     path: str | Path, dialect: str | None = None, many_valued: Collection[str] = ()
 ) -> tuple[FactRows | TypeDeclaration, ...]:
-    """The facts of a ``.db``, ``.cfacts`` or benchmark ``facts`` file, and constants of types that it lists.
+    """Read the facts of a ``.db``, ``.cfacts`` or benchmark ``facts`` file, and the types that it lists.
 
     The last column of a ``many_valued`` predicate is its value.
     """
@@ -271,10 +272,10 @@ def read_facts_file(
 
 
 def write(theory: Theory, signature: Signature, dialect: str, beside: Sequence[str] = ()) -> str:
-    """The theory in another dialect's words, without its facts where the dialect keeps those in another file.
+    """Write a theory in a dialect, without its facts if the dialect keeps those in another file.
 
-    Raises UnsupportedError naming every statement that cannot be said there. ``beside``: other names that
-    the caller takes, for its message.
+    Raises UnsupportedError with every statement that the dialect cannot express. ``beside``: further names
+    that the caller accepts, for the message about an unknown dialect.
     """
     chosen = _named(dialect, lambda row: row.write is not None, beside)
     assert chosen.write is not None
@@ -284,7 +285,7 @@ def write(theory: Theory, signature: Signature, dialect: str, beside: Sequence[s
 
 
 def _refuse_computing(theory: Theory, dialect: str) -> None:
-    """Most writers say no arithmetic, aggregates, or weights times numbers."""
+    """Refuse arithmetic, aggregates and weights times numbers, which most writers cannot write."""
     spans = [definition.span for definition in separated(theory).definitions]
     spans += [formula.span for formula in theory.formulas if formula.times is not None]
     if spans:
@@ -293,7 +294,7 @@ def _refuse_computing(theory: Theory, dialect: str) -> None:
 
 
 def write_facts(theory: Theory, signature: Signature, dialect: str) -> str:
-    """The theory's facts for a dialect's file of facts; ``mln`` means ``db``, ``ppr`` means ``cfacts``."""
+    """Write a theory's facts in a dialect of facts; ``mln`` means ``db``, ``ppr`` means ``cfacts``."""
     name = DIALECTS[dialect].facts if dialect in DIALECTS and DIALECTS[dialect].facts else dialect
     chosen = _named(name or dialect, lambda row: row.write_facts is not None)
     assert chosen.write_facts is not None
@@ -301,7 +302,7 @@ def write_facts(theory: Theory, signature: Signature, dialect: str) -> str:
 
 
 def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = lambda row: True) -> Dialect:
-    """The dialect of this name, or else the one that the file's ending or name gives."""
+    """The dialect of this name, or the one that the file's ending or name gives if it is ``None``."""
     if name is not None:
         return _named(name, can)
     if isdir(path):
@@ -314,7 +315,7 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
 
 
 def dialects_of(path: Path) -> list[Dialect]:
-    """Those that have files of this ending or name."""
+    """The dialects whose files have this ending or name."""
     names = {path.suffix.lower(), path.name}
     return [row for row in DIALECTS.values() if not names.isdisjoint(row.endings)]
 

@@ -1,7 +1,7 @@
-"""The layout of published benchmarks: a folder with files ``predicates``, ``rules``, ``facts``, ``queries``.
+"""Reader of published benchmarks: a folder with files ``predicates``, ``rules``, ``facts``, ``queries``.
 
-Takes the folder; gives a theory and, beside it, the queries with their labels. The domain of a type is what
-facts, rules and queries name in its positions, so types are closed. As the format has it, a term of a rule
+Takes the folder; returns a theory and the queries with their labels. The domain of a type consists of the
+constants at its positions in facts, rules and queries, so types are closed. In this format a term of a rule
 is a constant only if it begins with a capital and is longer than one character.
 
 >>> is_benchmark_constant("Level_500"), is_benchmark_constant("X"), is_benchmark_constant("p")
@@ -36,14 +36,14 @@ FILES = ("predicates", "rules", "facts", "queries")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A theory, and the labelled atoms to score it on: those of kind ``false`` are labelled so."""
+    """A theory, and the query atoms to score it on, labelled by their kind ``true`` or ``false``."""
 
     theory: Theory
     queries: tuple[FactRows, ...]
 
 
 def read_benchmark(folder: str | Path) -> Benchmark:
-    """What the folder says; all mistakes of its four files are raised together."""
+    """Read a benchmark's folder; all mistakes of its four files are raised together."""
     if not any((Path(folder) / name).is_file() for name in FILES):
         theory = min(map(str, Path(folder).glob("*.hb")), default="smokers.hb")
         raise LanguageError(
@@ -141,7 +141,7 @@ def _types(
     formulas: Iterable[WeightedFormula],
     queries: Iterable[FactRows],
 ) -> list[TypeDeclaration]:
-    """Every type with the constants of its positions, as they are met; without any, it stays open."""
+    """Every type with the constants at its positions, in order of occurrence; open if there is none."""
     met: dict[str, dict[Value, None]] = {name: {} for p in predicates.values() for name in p.types}
 
     def meet(all_rows: Iterable[FactRows]) -> None:

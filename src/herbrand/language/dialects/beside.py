@@ -1,6 +1,6 @@
-"""What is declared beside a file of facts: which predicates are many-valued, and which columns hold numbers.
+"""Declarations for a file of facts: which predicates are many-valued, and which columns hold numbers.
 
-A format of facts tells neither, and writes numbers as it writes text.
+A format of facts states neither, and writes numbers in the same way as text.
 
 >>> sizes = (TypeDeclaration("size", numeric=True), PredicateDeclaration("weighs", ("thing", "size")))
 >>> DeclaredColumns(sizes).typed(FactRows("weighs", (("a",), ("2.50",)), 1)).row(0)
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class DeclaredColumns:
-    """``many_valued``: names of predicates whose last column is a value."""
+    """Column kinds of declared predicates; ``many_valued``: predicates whose last column is a value."""
 
     def __init__(self, declared: Iterable[PredicateDeclaration | TypeDeclaration]) -> None:
         declared = tuple(declared)
@@ -39,7 +39,7 @@ class DeclaredColumns:
         }
 
     def typed(self, statement: FactRows | TypeDeclaration) -> FactRows | TypeDeclaration:
-        """The rows with numbers in the columns of numbers. What is no number stays text, for the check."""
+        """The rows with numbers in columns of numbers; other texts stay, for the checker to refuse."""
         if not isinstance(statement, FactRows):
             return statement
         are_numbers = self._are_numbers.get(statement.predicate, ())

@@ -1,4 +1,4 @@
-"""What a dialect cannot say, told together.
+"""Errors about statements that a dialect cannot express, raised together.
 
 >>> print(as_text(written_lines(["smokes", "friends"], lambda name: [f"// {name}", name])), end="")
 // smokes
@@ -19,13 +19,13 @@ Part = TypeVar("Part")
 
 
 def refusal(statement: Single, reason: str, hint: str = "") -> UnsupportedError:
-    """Why a statement cannot be said, with its place; of facts, that of their first row."""
+    """Error that a statement cannot be written, with its place; for a run of facts that of its first row."""
     span = statement.row_span(0) if isinstance(statement, FactRows) else statement.span
     return UnsupportedError(reason, span=span, hint=hint)
 
 
 def written_lines(parts: Iterable[Part], lines: Callable[[Part], Iterable[str]]) -> list[str]:
-    """The lines of every part; one ``UnsupportedError`` of all that cannot be said."""
+    """Lines of all parts; raise one ``UnsupportedError`` with all parts that cannot be written."""
     refused = Mistakes()
     written: list[str] = []
     for part in parts:

@@ -1,6 +1,6 @@
 """Formulas with infix connectives: one reader and one writer for every dialect's table of signs.
 
-A :class:`Connective` says how tightly it binds and what formula it makes; a dialect is a table from signs to
+A :class:`Connective` has a precedence and a constructor of formulas; a dialect is a table from signs to
 connectives. Reading and writing are each one short function over such a table.
 
 >>> import re
@@ -34,7 +34,8 @@ from herbrand.language.syntax import (
 
 @dataclass(frozen=True)
 class Connective:
-    """``strength``: the larger, the tighter. ``make`` builds the formula of the operands of one chain."""
+    """An infix connective. ``strength``: precedence, larger binds tighter. ``make`` builds the formula of the
+    operands of one chain."""
 
     strength: int
     make: Callable[[tuple[Formula, ...], Span | None], Formula]
@@ -43,7 +44,7 @@ class Connective:
 def grouped_left(
     pair: Callable[[Formula, Formula, Span | None], Formula],
 ) -> Callable[[tuple[Formula, ...], Span | None], Formula]:
-    """``a o b o c`` as ``(a o b) o c``, for a connective of two operands."""
+    """Constructor that groups a chain ``a o b o c`` as ``(a o b) o c``, for a connective of two operands."""
 
     def make(operands: tuple[Formula, ...], span: Span | None) -> Formula:
         grouped = operands[0]
@@ -66,7 +67,10 @@ def read_formula(
     read_operand: Callable[[], Formula],
     weakest: int = 0,
 ) -> Formula:
-    """The formula at the cursor, of connectives at least ``weakest`` strong; lines may end behind these."""
+    """Read the formula at the cursor by precedence climbing; lines may end after connectives.
+
+    ``weakest``: least strength of the connectives to read.
+    """
     left = read_operand()
     while (connective := connectives.get(cursor.here.text)) and connective.strength >= weakest:
         operands = [left]
@@ -80,7 +84,7 @@ def read_formula(
 
 @dataclass(frozen=True)
 class Sign:
-    """How a dialect writes a connective or quantifier: between its operands, or before its only one."""
+    """Text of a connective or quantifier in a dialect, between its operands or before its only one."""
 
     strength: int
     text: str
@@ -89,9 +93,9 @@ class Sign:
 def write_formula(
     formula: Formula, signs: Mapping[type, Sign], write_leaf: Callable[[Leaf], str], above: int = 0
 ) -> str:
-    """The formula in a dialect's signs, bracketed so that it reads back to the same tree.
+    """Write a formula in a dialect's signs, with brackets such that it reads back to the same tree.
 
-    Connectives without a sign must have been rewritten before.
+    Connectives without a sign must have been rewritten before. ``above``: strength of the connective around.
     """
     sign = signs.get(type(formula))
     if sign is None:
@@ -109,6 +113,6 @@ def write_formula(
 
 
 def rewritten(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
-    """The formula with ``change`` done to every part, innermost first."""
+    """The formula with ``change`` applied to every part, innermost first."""
     parts = [rewritten(part, change) for part in children(formula)]
     return change(with_children(formula, parts) if parts else formula)

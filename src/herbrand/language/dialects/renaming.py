@@ -1,4 +1,4 @@
-"""Names as a dialect takes them: each of ours under one of its own, no two under the same.
+"""Renaming to names that a dialect accepts, without collisions.
 
 >>> names = SpelledNames(["x", "X", "_"], str.upper)
 >>> names["x"], names["X"], names.fresh("A"), names.fresh("A")
@@ -12,7 +12,8 @@ from itertools import count
 
 
 class SpelledNames:
-    """A name that ``spell`` leaves alone keeps it; the others are numbered where they would collide."""
+    """A mapping from names to distinct spellings; names that ``spell`` does not change keep theirs, and
+    others are numbered if they would collide."""
 
     def __init__(self, names: Iterable[str], spell: Callable[[str], str]) -> None:
         wanted = {name: spell(name) for name in names}
@@ -26,7 +27,7 @@ class SpelledNames:
         return self._given[name]
 
     def fresh(self, wanted: str) -> str:
-        """A name like ``wanted`` that no other has, now taken."""
+        """A new name like ``wanted``, which counts as taken from now on."""
         name = fresh_name(wanted, self._taken)
         self._taken.add(name)
         return name

@@ -1,8 +1,7 @@
-"""Ground facts in bulk: lines sorted by what they begin with, and rows gathered by predicate.
+"""Ground facts in bulk: lines grouped by their beginning, and rows grouped by predicate.
 
-A fact file of a million lines is read column by column, not line by line: :func:`grouped_lines` puts
-together the lines that begin alike, :class:`PredicateRows` collects the rows of one predicate with the place
-of each.
+A fact file of a million lines is read column by column, not line by line: :func:`grouped_lines` groups the
+lines with the same beginning, :class:`PredicateRows` collects the rows of one predicate and their offsets.
 
 >>> groups = grouped_lines("p(a)\\nq(b)\\np(c)", "(")
 >>> groups["p"].tails, list(groups["p"].starts)
@@ -25,7 +24,7 @@ _T = TypeVar("_T")
 
 @dataclass
 class LineGroup:
-    """Lines that begin with the same text: what follows it, and where each line starts."""
+    """Lines that begin with the same text: the rest of each line, and the offset at which it starts."""
 
     head: str
     tails: list[str]
@@ -33,7 +32,7 @@ class LineGroup:
 
 
 def grouped_lines(text: str, separator: str) -> dict[str, LineGroup]:
-    """The lines that are not blank, by the text before the first ``separator`` (or the end of the line)."""
+    """Lines that are not blank, grouped by the text before the first ``separator`` or the end of the line."""
     lines = text.split("\n")
     tails: dict[str, list[str]] = {}
     numbers: dict[str, list[int]] = {}
@@ -54,7 +53,7 @@ def grouped_lines(text: str, separator: str) -> dict[str, LineGroup]:
 
 @dataclass
 class PredicateRows:
-    """Rows of one predicate, all said in the same way; filled by columns or by rows."""
+    """Rows of one predicate and one kind, filled by columns or by rows."""
 
     predicate: str
     kind: FactKind = "true"
@@ -63,7 +62,7 @@ class PredicateRows:
     numbers: list[float] = field(default_factory=list)
 
     def add(self, columns: Sequence[Iterable[str]], starts: Iterable[int]) -> None:
-        """More rows; the first ones set how many columns there are."""
+        """Add rows, given as columns; the first ones set the number of columns."""
         if not self.starts:
             self.columns = [[] for _ in columns]
         for mine, more in zip(self.columns, columns, strict=True):
@@ -86,7 +85,7 @@ class PredicateRows:
         )
 
     def _file_order(self) -> list[int] | None:
-        """The rows' order in the file, where they were added in another."""
+        """Permutation of the rows into the order of the file; ``None`` if they are in that order."""
         starts = self.starts
         if all(map(int.__le__, starts, starts[1:])):
             return None

@@ -1,8 +1,8 @@
-"""Tokens of a text and a cursor that walks along them; what the readers of the small languages share.
+"""Scanner shared by the readers of dialects: tokens of a text, and a cursor over them.
 
-Takes a source and a regular expression with one named group a kind of token (``blank`` and ``comment`` are
-left out); gives tokens that know their place. A character that no group takes becomes a token of kind
-``unknown``, so that the reader that meets it can say what it expected there.
+Takes a source and a regular expression with one named group for each kind of token (``blank`` and ``comment``
+are left out); returns tokens with their offsets. A character that no group matches becomes a token of kind
+``unknown``, so that the message comes from the reader, which states what it expected there.
 
 >>> import re
 >>> pattern = re.compile(r"(?P<name>\\w+)|(?P<sign>[(),])|(?P<blank>\\s+)|(?P<unknown>.)")
@@ -49,10 +49,10 @@ class Token(NamedTuple):
 def tokens_of(
     source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None
 ) -> list[Token]:
-    """All tokens from ``start`` to ``end``, closed by one of kind ``end``."""
+    """All tokens from ``start`` to ``end``, and a last one of kind ``end``."""
     last = len(source.text) if end is None else end
     text, tokens = source.text, list[Token]()
-    made = tuple.__new__  # a text has many tokens, and the class's own way takes twice as long
+    made = tuple.__new__  # a text has many tokens, and the constructor of Token takes twice as long
     for match in pattern.finditer(text, start, last):
         kind = match.lastgroup or "unknown"
         if kind not in _LEFT_OUT:
@@ -63,7 +63,7 @@ def tokens_of(
 
 
 class Cursor:
-    """A place among the tokens of a source. Whatever it refuses, it refuses with line and caret."""
+    """A position among the tokens of a source; its errors show the line with a caret."""
 
     def __init__(
         self, source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None
@@ -79,14 +79,14 @@ class Cursor:
 
     @property
     def after(self) -> Token:
-        """The token behind the one that stands here."""
+        """The token after the current one."""
         return self.token_ahead(1)
 
     def token_ahead(self, distance: int) -> Token:
         return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
 
     def tokens_from(self, place: int) -> Iterator[Token]:
-        """The tokens from this place on, one by one: a slice would copy the rest of a long file."""
+        """Iterator over the tokens from a position on; a slice would copy the rest of a long file."""
         return map(self.tokens.__getitem__, range(place, len(self.tokens)))
 
     @property
@@ -116,7 +116,7 @@ class Cursor:
         return self.take()
 
     def expected(self, what: str, hint: str = "") -> LanguageError:
-        """The error that something else stands here than was expected."""
+        """Error that ``what`` was expected in place of the current token."""
         return self.refusal(f"expected {what}, found {self.here.shown}", hint=hint)
 
     def refusal(self, message: str, token: Token | None = None, hint: str = "") -> LanguageError:
@@ -126,7 +126,7 @@ class Cursor:
         return Span(self.source, token.start, token.end)
 
     def span_from(self, start: int) -> Span:
-        """From a character to the end of the last token taken."""
+        """Span from an offset to the end of the last token taken."""
         return Span(
             self.source, start, max(start, self.tokens[self.position - 1].end if self.position else start)
         )
@@ -136,8 +136,10 @@ class Cursor:
             self.position += 1
 
     def join_lines(self, goes_on: Callable[[Token, Token], bool]) -> None:
-        """Forget the ends of lines before a token that goes on with what stands there; ``goes_on`` also gets
-        the token behind it."""
+        """Drop line ends before tokens that continue the line above.
+
+        ``goes_on``: whether a token does so, given it and the next one.
+        """
         kept: list[Token] = []
         for token, after in zip(self.tokens, [*self.tokens[1:], self.tokens[-1]], strict=True):
             if kept and kept[-1].kind == NEWLINE and goes_on(token, after):
@@ -147,13 +149,13 @@ class Cursor:
         self.tokens = kept
 
     def skip_past(self, *texts: str) -> None:
-        """Go behind the next token that reads like one of these, or to the end."""
+        """Move past the next token with one of these texts, or to the end."""
         while not self.at_end:
             if self.take().text in texts:
                 return
 
     def enter(self) -> None:
-        """One bracket, negation or quantifier deeper. The readers recurse, so depth has a limit."""
+        """Count one more level of nesting; refuse too many, as the readers recurse."""
         self._depth += 1
         if self._depth > DEEPEST_NESTING:
             raise nested_too_deep(self.span_of(self.here))
@@ -162,5 +164,5 @@ class Cursor:
         self._depth -= 1
 
     def surface(self) -> None:
-        """Begin a new statement."""
+        """Reset the nesting level for a new statement."""
         self._depth = 0

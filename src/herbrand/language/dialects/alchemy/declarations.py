@@ -1,6 +1,7 @@
-"""The declarations of ``.mln`` files: what a line that could be one declares, and the constants of a type.
+"""Declarations of ``.mln`` files: lines with the shape of a declaration, and the constants of a type.
 
-Takes a cursor at the beginning of a statement; a shape is only looked at, the reader of theories decides.
+Takes a cursor at the beginning of a statement. Functions for shapes do not move it: the reader of theories
+decides whether the line is a declaration.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
@@ -40,10 +41,10 @@ _WORD = re.compile(WORD)
 
 @dataclass(frozen=True)
 class Declared:
-    """A line that has the shape of a predicate declaration.
+    """A line with the shape of a predicate declaration.
 
-    ``marks`` are the arguments with a ``!``, ``soft_marks`` those with pracmln's ``?``. ``observed``: a ``*``
-    before it says, in Tuffy's files, that what is not listed is false.
+    ``marks``: positions of arguments with a ``!``; ``soft_marks``: those with pracmln's ``?``. ``observed``:
+    it has a ``*``, which in Tuffy's files means that atoms that are not listed are false.
     """
 
     predicate: Token
@@ -56,7 +57,7 @@ class Declared:
 
 
 def declaration_shape(cursor: Cursor) -> Declared | None:
-    """The declaration that the line at the cursor could be; the cursor stays."""
+    """The declaration that the line at the cursor could be, or ``None``; the cursor stays."""
     begin = cursor.position
     shape = _taken_shape(cursor)
     cursor.position = begin
@@ -91,7 +92,7 @@ def _taken_shape(cursor: Cursor) -> Declared | None:
 
 
 def function_shape(cursor: Cursor) -> tuple[Token, Declared] | None:
-    """``person MotherOf(person)``: the type of the value, and what is declared; the cursor stays."""
+    """The value type and declaration of a line such as ``person MotherOf(person)``; the cursor stays."""
     if not _at_function(cursor):
         return None
     begin = cursor.position
@@ -116,7 +117,7 @@ def _at_function(cursor: Cursor) -> bool:
 
 
 def constants_in_braces(cursor: Cursor) -> list[Constant]:
-    """The constants of ``{Anna, Bob}`` or ``{1, ..., 10}``; the commas may be left out, lines may end."""
+    """Read the constants of ``{Anna, Bob}`` or ``{1, ..., 10}``; commas are optional, lines may end."""
     opening = cursor.expect("{")
     cursor.skip(NEWLINE)
     values: list[Constant] = []
@@ -146,7 +147,7 @@ def _constant(cursor: Cursor, opening: Token) -> Constant:
 
 
 def _word(cursor: Cursor) -> Constant:
-    """A constant without quotes, of tokens that stand side by side: ``chicken.n.01``."""
+    """Read a constant without quotes, of several tokens without blanks between them: ``chicken.n.01``."""
     start = cursor.here.start
     written = _WORD.match(cursor.source.text, start)
     end = start + len(written[0].split("...")[0]) if written else start
@@ -158,7 +159,7 @@ def _word(cursor: Cursor) -> Constant:
 
 
 def _range(cursor: Cursor, before: list[Constant]) -> list[Constant]:
-    """The constants that ``..., 10`` adds behind a first number."""
+    """Read ``..., 10`` after a first number; return the constants that it adds."""
     dots = cursor.take()
     cursor.accept(",")
     last = cursor.expect_kind("number", "the last number of the range")
@@ -175,7 +176,8 @@ def _range(cursor: Cursor, before: list[Constant]) -> list[Constant]:
 def exactly_one(
     name: str, arity: int, marks: tuple[int, ...], span: Span | None = None
 ) -> Iterator[Statement]:
-    """What ``!`` on these arguments says, as hard formulas: one choice of them holds for each other."""
+    """Hard formulas for ``!`` on the arguments ``marks``: exactly one choice of their values holds for each
+    choice of the others."""
     ours = _variables("a", arity)
     here = Atom(name, ours, span)
     yield WeightedFormula(Hard(), Exists(tuple(ours[i] for i in marks), here, span), span=span)
@@ -183,7 +185,8 @@ def exactly_one(
 
 
 def at_most_one(name: str, arity: int, marks: tuple[int, ...], span: Span | None = None) -> WeightedFormula:
-    """What pracmln's ``?`` on these arguments says: at most one choice of them holds for each other."""
+    """Hard formula for pracmln's ``?`` on the arguments ``marks``: at most one choice of their values holds
+    for each choice of the others."""
     ours = _variables("a", arity)
     others = tuple(theirs if i in marks else ours[i] for i, theirs in enumerate(_variables("b", arity)))
     same: tuple[Formula, ...] = tuple(Comparison("=", ours[i], others[i], span) for i in marks)

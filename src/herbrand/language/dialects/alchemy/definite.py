@@ -1,10 +1,11 @@
 """LoMRF's definite clauses, ``Head(x) :- Body(x, z)``, and the completion of their heads.
 
-A clause is two things. It is the formula ``(exists z: Body(x, z)) => Head(x)`` of the clause's weight, and it
-is one of the ways in which the head may come true: over all clauses of a predicate, a hard formula says that
-an atom of it holds only where the body of one clause does. An atom that no clause's head matches is therefore
-false. Where a function stands in a head, the function's value is the atom's argument. LoMRF completes each
-distinct head instead; the two agree where a function has different values for different arguments.
+A clause adds the formula ``(exists z: Body(x, z)) => Head(x)`` with the clause's weight. Its body is also one
+of the ways in which the head may become true: over all clauses of a predicate, a hard formula, the
+completion, states that an atom holds only if the body of one clause does. An atom that no clause's head
+matches is therefore false. Where a function stands in a head, the function's value is the atom's argument.
+LoMRF completes each distinct head instead; the two agree if a function has different values for different
+arguments.
 
 >>> from herbrand.language.syntax import Variable
 >>> x, y = Variable("x"), Variable("y")
@@ -38,28 +39,28 @@ from herbrand.language.syntax import (
 
 @dataclass(frozen=True)
 class DefiniteClause:
-    """``condition`` is what makes ``head`` true: the body and the values of all function terms."""
+    """``condition`` makes ``head`` true; it is the body with the values of all function terms."""
 
     head: Atom
     condition: Formula
 
 
 def completion(clauses: Sequence[DefiniteClause]) -> Formula:
-    """An atom of the predicate holds only if the condition of one of its clauses does."""
+    """Formula that an atom of the predicate holds only if the condition of one of its clauses does."""
     head = _general_head(clauses)
     ways = [_way(clause, head) for clause in clauses]
     return Implies(head, ways[0] if len(ways) == 1 else Or(tuple(ways)), head.span)
 
 
 def is_body(formula: Formula) -> bool:
-    """Whether it is a literal or a conjunction of literals."""
+    """Whether a formula is a literal or a conjunction of literals."""
     if isinstance(formula, And):
         return all(map(is_body, formula.operands))
     return isinstance(unnegated(formula), Atom | ValueIs | Comparison)
 
 
 def _general_head(clauses: Sequence[DefiniteClause]) -> Atom:
-    """The head that all clauses share, or one of new variables."""
+    """The head that all clauses share if its arguments are distinct variables, else one of new variables."""
     head = clauses[0].head
     shared = all(clause.head.arguments == head.arguments for clause in clauses)
     if shared and _are_different_variables(head.arguments):
@@ -70,7 +71,7 @@ def _general_head(clauses: Sequence[DefiniteClause]) -> Atom:
 
 
 def _way(clause: DefiniteClause, head: Atom) -> Formula:
-    """The condition in the variables of the general head; all other variables exist."""
+    """The condition of a clause in the variables of the general head; others are existentially quantified."""
     images: dict[str, Term] = {}
     equal: list[Formula] = []
     for general, written in zip(head.arguments, clause.head.arguments, strict=True):

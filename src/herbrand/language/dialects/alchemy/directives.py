@@ -1,7 +1,7 @@
-"""What ``.mln`` files say beside declarations and formulas: pracmln's directives and settings, and more.
+"""Statements of ``.mln`` files other than declarations and formulas: pracmln's directives and settings, etc.
 
-Directives that only steer learning or the look of a file change no meaning here and are put aside; the others
-are refused by name, as are statements of Tuffy and pracmln that have no counterpart.
+Directives that only control learning or display change no meaning here and are ignored; all others are
+refused by name, as are statements of Tuffy and pracmln that have no counterpart.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
@@ -20,7 +20,7 @@ from herbrand.language.dialects.alchemy.lexicon import NAME
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 
 _PUT_ASIDE = {"#fixweight", "#fixweightfreq", "#group"}
-"""Given weights are never learned here, and a group of formulas is only looked at by pracmln's learner."""
+"""Ignored directives: given weights are never learned here, and only pracmln's learner uses groups."""
 _UNIQUE = "#unique"
 _REFUSED = {
     "#fuzzy": ("degrees of truth are not supported", "give the atoms as soft evidence in the .db file"),
@@ -35,9 +35,9 @@ _OPEN = re.compile(rf"^[^\S\n]*//[^\S\n]*-ow[^\S\n]+({NAME}(?:,{NAME})*)[^\S\n]*
 
 
 def open_predicates(text: str) -> set[str]:
-    """The predicates that comments list behind Alchemy's own option for open worlds.
+    """The predicates that comments list after Alchemy's command-line option ``-ow`` for open worlds.
 
-    Alchemy has no word for them in a file, so a comment is what neither it nor any other reader trips over.
+    Alchemy has no syntax for them in a file, and a comment breaks no other reader.
 
     >>> sorted(open_predicates("// -ow smokes,friends\\n// run it with -ow ill"))
     ['friends', 'smokes']
@@ -46,7 +46,7 @@ def open_predicates(text: str) -> set[str]:
 
 
 class Directives:
-    """The settings of a file so far; ``pracmln``: it has something that only pracmln and ProbCog write."""
+    """Settings of a file so far; ``pracmln``: whether it has syntax that only pracmln and ProbCog write."""
 
     def __init__(self) -> None:
         self.settings: dict[str, str] = {}
@@ -54,7 +54,7 @@ class Directives:
         self._unique: Token | None = None
 
     def read(self, cursor: Cursor) -> None:
-        """A directive or setting, to the end of its line."""
+        """Read a directive or setting, to the end of its line."""
         token = cursor.take()
         name = token.text.lower()
         if name in _REFUSED:
@@ -72,7 +72,7 @@ class Directives:
         self.pracmln = True
 
     def weighed(self, cursor: Cursor, written: Token, weight: float | None) -> None:
-        """Note the weight of a formula; raise where ``#unique`` before it would change what it means."""
+        """Note the weight of a formula; raise LanguageError if ``#unique`` before it changes its meaning."""
         if weight is not None and not _PLAIN_NUMBER.match(written.text):
             self.pracmln = True
         unique, self._unique = self._unique, None
@@ -95,7 +95,7 @@ class Directives:
 
 
 def refuse_unread(cursor: Cursor) -> None:
-    """Raise where the statement is of a kind that is known and not supported."""
+    """Raise LanguageError if the statement is of a known kind that is not supported."""
     token = cursor.here
     line = rest_of_line(cursor)
     signs = [t.text for t in line]
@@ -127,7 +127,7 @@ def rest_of_line(cursor: Cursor) -> list[Token]:
 
 
 def _sets_probability(line: list[Token]) -> bool:
-    """``P(...) = 0.3``: an equality with a number behind the bracket that closes the first one."""
+    """Whether a line reads ``P(...) = 0.3``: ``=`` and a number follow the first closed brackets."""
     depth = 0
     for place, token in enumerate(line):
         depth += (token.text == "(") - (token.text == ")")

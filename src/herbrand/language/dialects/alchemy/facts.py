@@ -1,9 +1,9 @@
-"""The reader of ``.db`` files: ground facts, one a line, values of functions, and constants of types.
+"""Reader of ``.db`` files: ground facts, one on a line, values of functions, and constants of types.
 
-Takes a source; gives facts as columns, all of a predicate together, and a declaration for each type whose
-constants are listed. Lines that begin alike are checked and cut by one regular expression; lines of another
-shape (quoted constants, comments, several facts, probabilities) are read one by one, and those that are wrong
-get their message there.
+Takes a source; returns facts as columns, with all facts of a predicate together, and a declaration for each
+type whose constants are listed. Lines with the same beginning are checked and split by one regular
+expression; lines of another shape (several facts, values of functions, probabilities) are read one by one,
+with messages for those that are wrong.
 
 >>> text = "Smokes(Anna)\\nFriends(Anna, Bob)\\n!Smokes(Carl)\\n"
 >>> smokes, friends, not_smokes = read_db(Source("t.db", text))
@@ -46,7 +46,7 @@ _BLANK = re.compile(r"\s*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _CONSTANTS = re.compile(_CONSTANT)
 _STRING_OR_COMMENT = re.compile(rf"{STRING}|{COMMENT}|/\*.*|(?<!\S)\#[^\n]*", re.DOTALL)
-"""No directive begins with a ``#`` here: with a blank before it, it begins a comment."""
+"""Unlike in ``.mln`` files, ``#`` begins no directive: after a blank it begins a comment."""
 
 _REFUSED = (
     (
@@ -63,7 +63,7 @@ _REFUSED = (
 
 
 def read_db(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows | TypeDeclaration, ...]:
-    """The types whose constants a file lists, and its facts in the order of each predicate's first one.
+    """Read the types whose constants a file lists, and its facts in order of each predicate's first one.
 
     The last argument of a ``many_valued`` predicate is its value; ``Bob = Father(Anna)`` is the same as
     ``Father(Anna, Bob)``. Raises LanguageError with all mistakes.
@@ -78,7 +78,7 @@ def read_db(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows
 
 
 def facts_of(source: Source) -> tuple[FactRows, ...]:
-    """The facts alone of a file that lists no constants of types."""
+    """Read the facts of a file; refuse lists of constants of types."""
     read = read_db(source)
     for statement in read:
         if isinstance(statement, TypeDeclaration):
@@ -126,7 +126,7 @@ class _DbReader:
             position = fact.end()
 
     def _read_other(self, text: str, start: int, end: int) -> bool:
-        """A line that holds no plain facts: constants of a type, a function's value, soft evidence."""
+        """Read a line with constants of a type, a function's value or soft evidence; False for any other."""
         if declared := _TYPE.match(text, start, end):
             self._read_type(declared, end)
         elif valued := _VALUE_FIRST.fullmatch(text, start, end):
@@ -164,7 +164,7 @@ class _DbReader:
         return number
 
     def _without_separators(self, text: str) -> str:
-        """The text of the only database; raise where lines of ``---`` keep several apart."""
+        """The text without lines of ``---``; raise LanguageError if they separate several databases."""
         if "---" not in text:
             return text
         parts: list[list[str]] = [[]]
@@ -200,7 +200,7 @@ class _DbReader:
 
 
 def _plain_columns(group: LineGroup) -> list[list[str]] | None:
-    """The constants of lines that hold one fact each, column by column, or ``None`` if some line does not."""
+    """Constants of lines with one plain fact each, column by column; ``None`` if some line is not one."""
     if not _HEAD.fullmatch(group.head) or not group.tails[0]:
         return None
     body = "\n".join(group.tails) + "\n"
@@ -220,13 +220,14 @@ def _plain_columns(group: LineGroup) -> list[list[str]] | None:
 
 @lru_cache(maxsize=64)
 def _lines_of(arity: int, constant: str, blank: str) -> re.Pattern[str]:
-    """What follows the opening bracket of each fact; possessive, so that a bad line is not tried twice."""
+    """Pattern of all lines after their opening brackets; possessive, so that a bad line causes no
+    backtracking."""
     others = rf"(?:{blank},{blank}{constant}){{{arity - 1}}}"
     return re.compile(rf"(?:{blank}{constant}{others}{blank}\){blank}\n)*+")
 
 
 def _constants_in(arguments: str) -> list[list[str]]:
-    """One column a constant, of one row."""
+    """The constants of one row, as columns of one cell."""
     return [[_text_of(constant)] for constant in _CONSTANTS.findall(arguments)]
 
 
@@ -235,7 +236,7 @@ def _text_of(constant: str) -> str:
 
 
 def _without_comments(source: Source) -> str:
-    """The text with blanks in place of comments, so that every place stays what it is."""
+    """The text with blanks in place of comments, so that all offsets stay the same."""
     text = source.text
     if "//" not in text and "/*" not in text and "#" not in text:
         return text
@@ -252,7 +253,7 @@ def _without_comments(source: Source) -> str:
 
 
 def _misread(source: Source, start: int, end: int) -> LanguageError:
-    """What is wrong with the fact that begins at ``start``."""
+    """Error for the fact that begins at ``start``."""
     for pattern, message, hint in _REFUSED:
         if pattern.match(source.text, start, end):
             return LanguageError(message, span=Span(source, start, end), hint=hint)
@@ -264,7 +265,7 @@ def _misread(source: Source, start: int, end: int) -> LanguageError:
 
 
 def _read_strictly(cursor: Cursor) -> None:
-    """Walk along a fact until something else stands there than should."""
+    """Read a fact token by token; raise LanguageError at the first wrong one."""
     cursor.accept("!")
     cursor.expect_kind("name", "a predicate")
     cursor.expect("(")

@@ -1,10 +1,10 @@
-"""Formulas as Alchemy writes them.
+"""Reader of formulas in Alchemy's syntax.
 
-Takes a cursor and what is known of the names so far; gives formulas. ``<=>`` binds loosest, then ``=>``,
-``v``, ``^``, ``!``; equal connectives group to the left, ``=>`` too; a quantifier reaches as far right as
-it can. ``v`` is a disjunction only where a connective can stand; elsewhere it is a name like any other.
-In a file with variables such as ``?x``, as pracmln's second grammar has them, every other term is a constant,
-``v`` binds tighter than ``^``, and a quantifier holds for the formula right behind it.
+Takes a cursor and the names that the file has used so far; returns formulas. ``<=>`` binds loosest, then
+``=>``, ``v``, ``^``, ``!``; equal connectives group to the left, even ``=>``; the scope of a quantifier
+reaches as far right as it can. ``v`` is a disjunction only where a connective can stand; elsewhere it is a
+name like any other. In a file with variables such as ``?x``, as in pracmln's second grammar, every other term
+is a constant, ``v`` binds tighter than ``^``, and the scope of a quantifier is the next formula alone.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
@@ -71,11 +71,11 @@ _COMPARING = {
     "greaterThan": ">",
     "greaterThanEq": ">=",
 }
-"""Predicates that Alchemy and LoMRF know by themselves, in files that declare others."""
+"""Built-in predicates of Alchemy and LoMRF, in files that declare others."""
 _COUNTING = {"count"}
-"""pracmln's word for how many groundings of an atom are true."""
+"""pracmln's word for the number of true groundings of an atom."""
 _STEPPING = {"succ": 1, "prec": -1}
-"""Functions that LoMRF knows by itself."""
+"""Built-in functions of LoMRF, with the step that they add."""
 _BEHIND_CONSTANTS = {*EQUALITIES, *_ORDERINGS, "=>", "<=>", ",", "(", ")", "]", "^", "\n"}
 _UNDECLARED = "declare it above, as in: person Mother(person)"
 _LIKELY_SIGNS = {
@@ -92,12 +92,13 @@ _LIKELY_SIGNS = {
 
 @dataclass
 class Names:
-    """What the file has said of its names so far.
+    """Names that the file has declared or used so far.
 
-    ``many_valued`` predicates have their last argument taken as a value; ``functions`` have so many
-    arguments, and one more as predicates; ``constants`` are the lower-case names that a type lists; ``seen``
-    where each predicate was first declared or used, ``numbers`` where each relation of numbers was, and
-    ``weighing`` the types whose numbers are weights. ``question_marks``: the file's variables have one.
+    ``many_valued``: predicates whose last argument is read as a value. ``functions``: number of arguments of
+    each function; its predicate has one more. ``constants``: lower-case names that a type lists. ``seen``:
+    first span of each predicate, ``numbers``: of each relation of numbers, ``weighing``: of each type whose
+    numbers are weights. ``declared``: argument types of each declared predicate. ``question_marks``: whether
+    variables of the file begin with ``?``.
     """
 
     is_constant: Callable[[str], bool] = is_constant_name
@@ -117,9 +118,10 @@ class Names:
 
 @dataclass
 class _Scope:
-    """Where the values of function terms get their variables: a quantifier's body, or the whole formula.
+    """A scope for the variables of function values: a quantifier's body, or the whole formula.
 
-    ``values`` are the atoms that give a value, each with the variable that stands for it.
+    ``bound``: names of variables bound here. ``values``: for each function term, its variable and the atom
+    that states its value.
     """
 
     bound: list[str] = field(default_factory=list)
@@ -130,7 +132,7 @@ class _Scope:
         return tuple(variable for variable, _ in self.values.values())
 
     def with_values(self, formula: Formula, *, implied: bool) -> Formula:
-        """The formula where the values hold: 'if they do, then', or 'they do, and'."""
+        """The formula joined with the atoms of values: as premises if ``implied``, else by 'and'."""
         atoms = tuple(atom for _, atom in self.values.values())
         if not atoms:
             return formula
@@ -140,10 +142,10 @@ class _Scope:
 
 
 class FormulaReader:
-    """Reads one formula at a cursor.
+    """Reader of one formula at a cursor.
 
-    A ``*P(x)`` and a group ``P|Q(x)`` stand for several atoms. ``choices`` says which is meant at each in
-    turn, the first where it runs out; ``options`` counts how many there are. ``marked`` are the variables
+    A ``*P(x)`` and a group ``P|Q(x)`` stand for several atoms. ``choices``: index of the atom to read at each
+    of them in turn, 0 at those beyond its end; ``options``: number of atoms at each. ``marked``: variables
     with a ``+``, in order.
     """
 
@@ -159,11 +161,11 @@ class FormulaReader:
         self._words = False  # whether AND, OR and NOT connect here
 
     def statement(self, weight: float | None = None) -> Formula:
-        """A whole formula of this weight, function terms replaced by variables for their values.
+        """Read a whole formula of this weight, with function terms replaced by variables for their values.
 
         A function has exactly one value, so a weight counts each grounding once if the values are joined to
-        the formula by 'and'; a hard formula holds for whatever values there are. Of weight minus infinity
-        is what never holds.
+        the formula by 'and'; a hard formula holds for whatever values there are. A formula of weight minus
+        infinity never holds, so its negation is returned, as a hard formula.
         """
         return self._weighted(self.read(), weight)
 
@@ -174,10 +176,10 @@ class FormulaReader:
         return self._scopes[0].with_values(formula, implied=hard)
 
     def definite_clause(self, weight: float | None = None) -> tuple[Formula, DefiniteClause]:
-        """LoMRF's ``Head(x) :- Body(x, z)``: its formula of this weight, and the clause for the completion.
+        """Read LoMRF's ``Head(x) :- Body(x, z)``; return its formula and the clause for the completion.
 
-        Variables of the body alone exist. Which these are shows only at the end of the body, and where the
-        values of function terms belong depends on it: so the clause is read twice.
+        Variables in the body alone are existentially quantified. They are known only at the end of the body,
+        and the scope of the values of function terms depends on them, so the clause is read twice.
         """
         begin = self.cursor.position
         local = FormulaReader(self.cursor, self.names)._variables_of_body()
@@ -193,14 +195,14 @@ class FormulaReader:
         return formula, DefiniteClause(head, self._scopes[0].with_values(inside, implied=False))
 
     def _variables_of_body(self) -> list[Variable]:
-        """The variables of the clause here that its body has and its head lacks, function values aside."""
+        """Read a clause; return the variables in its body alone, without those of function values."""
         outside = free_variables(self._scopes[0].with_values(self._head(), implied=False))
         whole = free_variables(self._scopes[0].with_values(self._body(), implied=False))
         values = {variable.name for variable in self._scopes[0].variables}
         return [variable for name, variable in whole.items() if name not in outside and name not in values]
 
     def _head(self) -> Atom:
-        """The head of a definite clause and its ``:-``."""
+        """Read the head of a definite clause and its ``:-``."""
         cursor, first = self.cursor, self.cursor.here
         if first.kind != "name":
             raise cursor.expected("a predicate before ':-'", "the head of such a clause is one atom")
@@ -212,7 +214,7 @@ class FormulaReader:
         return head
 
     def _body(self) -> Formula:
-        """The literals behind ``:-``, joined by ``^``, or by commas as Tuffy has them."""
+        """Read the literals after ``:-``, joined by ``^``, or by commas as in Tuffy."""
         first = self.cursor.here
         parts = [self._chain()]
         while self.cursor.accept(","):
@@ -237,7 +239,7 @@ class FormulaReader:
         return formulas[0] if len(formulas) == 1 else self._with_premises(formulas)
 
     def _with_premises(self, formulas: list[Formula]) -> Formula:
-        """Tuffy's ``P(x), Q(x) => R(x)``: a comma joins premises."""
+        """The implication that Tuffy writes as ``P(x), Q(x) => R(x)``, with commas between premises."""
         *premises, last = formulas
         if not isinstance(last, Implies):
             raise self.cursor.refusal("a comma joins the premises of a '=>'", hint="write '^'")
@@ -250,13 +252,13 @@ class FormulaReader:
         return read_formula(self.cursor, connectives, self._operand)
 
     def _choice(self, options: int) -> int:
-        """Which of so many variants is meant here."""
+        """Index of the variant to read here, out of ``options``."""
         place = len(self.options)
         self.options.append(options)
         return self.choices[place] if place < len(self.choices) else 0
 
     def comparison(self) -> Comparison:
-        """``x != y``, as it stands behind the colon of a formula."""
+        """Read a comparison such as ``x != y`` after the colon of a formula."""
         left = self._term()
         sign = self.cursor.here
         if sign.text not in EQUALITIES:
@@ -267,7 +269,7 @@ class FormulaReader:
         return Comparison(EQUALITIES[sign.text], left, right, spanning(left, right))
 
     def _compared(self) -> Formula:
-        """``x != y``, ``t1 = t + 1`` or ``t > 2`` within a formula."""
+        """Read ``x != y``, ``t1 = t + 1`` or ``t > 2`` within a formula."""
         left = self._stepped()
         sign = self.cursor.here
         if not _compares(sign.text):
@@ -276,7 +278,7 @@ class FormulaReader:
         return self._related(sign.text, left, self._stepped())
 
     def _stepped(self) -> tuple[Term, int]:
-        """A term, and how far on from it: ``t + 1``, ``succ(t)``."""
+        """Read a term and the number added to it: ``t + 1``, ``succ(t)``."""
         by, word = 0, self.cursor.here
         if self._is_known_by_itself(word.text, _STEPPING):
             by = _STEPPING[self.cursor.take().text]
@@ -286,7 +288,7 @@ class FormulaReader:
         return term, by + self._step()
 
     def _related(self, sign: str, left: tuple[Term, int], right: tuple[Term, int]) -> Formula:
-        """One term beside another that is perhaps so much further on: ``t - 1 > s`` is ``t > s + 1``."""
+        """The comparison of two terms with numbers added to them: ``t - 1 > s`` becomes ``t > s + 1``."""
         (one, before), (other, behind) = left, right
         by = behind - before
         if by and isinstance(other, Constant):
@@ -309,7 +311,7 @@ class FormulaReader:
         return Constant(str(number_of(str(constant.value)) + by), constant.span)
 
     def _ordered(self, sign: str, left: Term, right: Term, by: int) -> Atom:
-        """The atom of an order; of ``<=`` and ``>=`` that of the opposite, which is to be false."""
+        """The atom of an order comparison; for ``<=`` and ``>=`` of the opposite one, which must be false."""
         above = sign in (">", "<=")  # whether the left side is to be above, which '<=' denies
         span = spanning(left, right) or self.cursor.span_of(self.cursor.here)
         if isinstance(left, Constant):
@@ -328,7 +330,7 @@ class FormulaReader:
         return Atom(relation.predicate, terms, span)
 
     def _type_of(self, variable: Variable, span: Span) -> str:
-        """By its place in an atom of a predicate that is declared, anywhere in the statement."""
+        """Type of a variable, from its position in an atom of a declared predicate in the statement."""
         tokens, declared = self.cursor.tokens, self.names.declared
         for position in range(self._begin, len(tokens)):
             if tokens[position].kind in (NEWLINE, END) and position > self.cursor.position:
@@ -345,7 +347,7 @@ class FormulaReader:
         )
 
     def _shifted(self, term: Term, by: int, start: Token, kind: str | None = None) -> Variable:
-        """The variable for the number so much further on; its type is that of the term if not given."""
+        """The variable for ``term + by``; ``kind``: its type, by default that of the term."""
         span = self.cursor.span_from(start.start)
         if kind is None:
             if not isinstance(term, Variable):
@@ -451,12 +453,13 @@ class FormulaReader:
         return self._atom_of(predicate, arguments, span)
 
     def _is_known_by_itself(self, name: str, known: Container[str]) -> bool:
-        """Whether a name that nothing has declared is one of these, in a file that declares others."""
+        """Whether a name is built in: one of ``known`` that the file, which declares others, does not
+        declare."""
         names = self.names
         return name in known and bool(names.declared) and name not in names.declared
 
     def _counted(self) -> Computed:
-        """``count(P(x, y) | x) >= 2``: for how many values of its other variables the atom holds."""
+        """Read ``count(P(x, y) | x) >= 2``: the count is over the variables that do not follow the bar."""
         cursor, word = self.cursor, self.cursor.take()
         cursor.expect("(")
         atom = self._atom()
@@ -476,7 +479,7 @@ class FormulaReader:
         return Computed(_operator(sign.text), total, limit, cursor.span_from(word.start))
 
     def _compared_by_name(self) -> Formula:
-        """``greaterThan(s, t + 1)``."""
+        """Read a comparison by name, ``greaterThan(s, t + 1)``."""
         word = self.cursor.take()
         self.cursor.expect("(")
         terms = [self._stepped()]
@@ -488,14 +491,14 @@ class FormulaReader:
         return self._related(_COMPARING[word.text], *terms)
 
     def _given_arguments(self, word: Token, wanted: int) -> tuple[Term, ...]:
-        """The arguments behind a word that takes so many."""
+        """Read the arguments of a word that takes ``wanted`` of them."""
         arguments = self._arguments(word.text)
         if len(arguments) != wanted:
             raise self.cursor.refusal(f"'{word.text}' takes {counted(wanted, 'argument')}", word)
         return arguments
 
     def _function_compared(self) -> Formula:
-        """``Mother(x) = y``: that the function has this value."""
+        """Read ``Mother(x) = y``, which states the value of a function."""
         function, arguments = self._function_term()
         sign = self.cursor.here
         if sign.text not in EQUALITIES:
@@ -520,7 +523,7 @@ class FormulaReader:
         return tuple(arguments)
 
     def _argument(self, types: tuple[str, ...], place: int) -> Term:
-        """A term, perhaps a whole number further on, as LoMRF's ``t++`` and Alchemy's ``t + 1`` have it."""
+        """Read a term, perhaps with a number added as in LoMRF's ``t++`` or Alchemy's ``t + 1``."""
         start = self.cursor.here
         term = self._term()
         by = self._step()
@@ -533,7 +536,7 @@ class FormulaReader:
         return self._shifted(term, by, start, types[place])
 
     def _step(self) -> int:
-        """What is added to a term: ``++``, ``--``, ``+ 2`` or ``- 2``; 0 where nothing is."""
+        """Read the number added to a term by ``++``, ``--``, ``+ 2`` or ``- 2``; 0 if there is none."""
         cursor = self.cursor
         if cursor.here.kind == "number" and cursor.here.text.startswith("-"):
             return int(self._whole(cursor.take()))
@@ -551,7 +554,7 @@ class FormulaReader:
         return int(token.text)
 
     def _atom_of(self, predicate: Token, arguments: tuple[Term, ...], span: Span) -> Formula:
-        """The atom; of a many-valued predicate, that it has its last argument as value."""
+        """The atom; for a many-valued predicate, the last argument becomes its value."""
         self.names.seen.setdefault(predicate.text, span)
         if predicate.text not in self.names.many_valued:
             return Atom(predicate.text, arguments, span)
@@ -577,7 +580,7 @@ class FormulaReader:
         return self._variable(token)
 
     def _dotted_constant(self, first: Token) -> Constant:
-        """All that stands without a blank up to a comma, bracket or comparison, such as ``00.5_a``."""
+        """Read a constant up to a blank, comma, bracket or comparison, such as ``00.5_a``."""
         cursor, end = self.cursor, first.end
         while cursor.here.start == end and not cursor.at_end and cursor.here.text not in _BEHIND_CONSTANTS:
             end = cursor.take().end
@@ -585,7 +588,7 @@ class FormulaReader:
         return Constant(span.text, span)
 
     def _function_value(self) -> Variable:
-        """The variable that stands for the value of the function term here."""
+        """Read a function term; return the variable for its value."""
         if self._is_known_by_itself(self.cursor.here.text, _STEPPING):
             word = self.cursor.take()
             (term,) = self._given_arguments(word, 1)
@@ -597,7 +600,7 @@ class FormulaReader:
         )
 
     def _function_term(self) -> tuple[Token, tuple[Term, ...]]:
-        """A function and its arguments. A file without declarations need not declare its functions."""
+        """Read a function and its arguments; files without declarations need not declare functions."""
         names, function = self.names, self.cursor.take()
         known = function.text in names.functions
         if not known and (names.declared or function.text in names.seen):
@@ -614,7 +617,11 @@ class FormulaReader:
     def _value_of(
         self, what: str, arguments: tuple[Term, ...], stated: Callable[[Variable], Formula]
     ) -> Variable:
-        """A variable for what ``stated`` makes; the same for the same, bound as far out as its arguments."""
+        """The variable for the value of ``what`` of these arguments, the same one for equal terms in a scope.
+
+        Its scope is the innermost one that binds one of the arguments, else the whole formula. ``stated``
+        makes the atom that states its value.
+        """
         used = {term.name for term in arguments if isinstance(term, Variable)}
         scope = next((scope for scope in reversed(self._scopes) if used & {*scope.bound}), self._scopes[0])
         if (what, arguments) not in scope.values:
@@ -626,7 +633,7 @@ class FormulaReader:
         return scope.values[what, arguments][0]
 
     def _variable(self, token: Token) -> Variable:
-        """``_`` is a name like any other here, and must not become our anonymous variable."""
+        """The variable of a token; ``_``, a name like any other here, must not become our anonymous one."""
         name = _name_for_blank(self.cursor.source.text) if token.text == "_" else token.text
         return Variable(name.removeprefix("?"), self.cursor.span_of(token))
 
@@ -649,13 +656,13 @@ class FormulaReader:
 
 @lru_cache(maxsize=1)
 def _name_for_blank(text: str) -> str:
-    """A name that occurs nowhere in the text."""
+    """A name in place of ``_`` that occurs nowhere in the text."""
     return next(name for number in count() if (name := f"_{number}") not in text)
 
 
 def arguments_at(cursor: Cursor, opening: int) -> list[list[Token]]:
-    """The tokens of each argument behind a bracket, without brackets' insides; to the end where none
-    closes."""
+    """Tokens of each argument from an opening bracket to the one that closes it, or to the end; those in
+    nested brackets are left out."""
     arguments: list[list[Token]] = [[]]
     depth = 0
     for token in cursor.tokens_from(opening):
@@ -670,7 +677,7 @@ def arguments_at(cursor: Cursor, opening: int) -> list[list[Token]]:
 
 
 def likely_sign(token: Token) -> str:
-    """What may have been meant by a token that is no sign of the language."""
+    """Hint for a token that is probably a sign of another language; empty if it is not."""
     meant = _LIKELY_SIGNS.get(token.text.lower())
     return f"write {meant}" if meant else ""
 

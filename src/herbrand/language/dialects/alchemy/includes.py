@@ -1,4 +1,4 @@
-"""Which files an ``#include`` may bring in: those of the including file's own folder, each once.
+"""Paths of ``#include`` statements: files within the including file's folder, each once.
 
 >>> Includes("smokers.mln", None).path_of("more.mln")
 Traceback (most recent call last):
@@ -21,7 +21,7 @@ class Includes:
         self._read = {Path(os.path.realpath(name))} if folder is not None else set()
 
     def path_of(self, written: str) -> Path:
-        """The file that an include names; each file can be asked for once."""
+        """Path of the file that an include names; refuse files outside the folder or already read."""
         if self.folder is None:
             raise LanguageError(f"a text that is no file cannot include '{written}'")
         if _is_absolute(written) or ".." in PurePosixPath(written.replace("\\", "/")).parts:

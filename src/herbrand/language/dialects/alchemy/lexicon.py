@@ -1,4 +1,4 @@
-"""The words of Alchemy's files: tokens, and which terms are constants.
+"""Tokens of Alchemy's files, and the names of constants.
 
 >>> is_constant_name("Anna"), is_constant_name("x"), written_constant("Anna"), written_constant("New York")
 (True, False, 'Anna', '"New York"')
@@ -12,7 +12,7 @@ from herbrand.language.syntax import Value
 
 NAME = r"[^\W\d](?:['\w]|-(?=\w))*"
 WORD = r"(?:[\w.'@%+:&$~-]|/(?![/*]))+"
-"""What a constant without quotes is made of where nothing else can stand: ``chicken.n.01``, ``10:30``."""
+"""A constant without quotes, where nothing else can stand: ``chicken.n.01``, ``10:30``."""
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 COMMENT = r"//[^\n]*|/\*.*?\*/|\#(?![^\W\d])[^\n]*"
 TOKENS = re.compile(
@@ -43,24 +43,24 @@ _PLAIN_NAME = re.compile(NAME)
 
 
 def is_constant_name(name: str) -> bool:
-    """A name that begins with a capital is a constant; any other is a variable."""
+    """Whether a name is that of a constant, as it begins with a capital, and not of a variable."""
     return name[0].isupper()
 
 
 def text_of_string(literal: str) -> str:
-    """What a quoted constant stands for."""
+    """The text of a quoted constant, with escapes decoded."""
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), literal[1:-1])
 
 
 def written_constant(value: Value) -> str:
-    """The constant as a file has it: bare where it reads back as a constant, else quoted."""
+    """The constant as a file writes it: bare if that reads back as a constant, else quoted."""
     text = str(value)
     reads_back = is_constant_name(text) if _PLAIN_NAME.fullmatch(text) else _NUMBER.fullmatch(text)
     return text if reads_back and text.lower() not in QUANTIFIERS else _quoted(text)
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a predicate, type or variable of this name can be written."""
+    """Whether a file can write this name of a predicate, type or variable."""
     return bool(_PLAIN_NAME.fullmatch(name)) and name != "v" and name.lower() not in QUANTIFIERS
 
 

@@ -1,7 +1,7 @@
-"""What formulas of ``.mln`` files say of numbers: steps such as ``t + 1``, and order.
+"""Relations of numbers in formulas of ``.mln`` files: steps such as ``t + 1``, and order.
 
-Constants of these files are text, so a relation of numbers becomes an observed predicate that lists which of
-the numbers of a type are so related, where the file lists them; else see :mod:`.numeric_types`.
+Constants of these files are text, so a relation of numbers becomes an observed predicate that lists the
+related numbers of a type, if the file lists its numbers; otherwise see :mod:`.numeric_types`.
 
 >>> from herbrand.language.syntax import Constant
 >>> Shift("time", 1).predicate, Order("time", ">", "2").predicate, Order("time", ">").predicate
@@ -31,14 +31,14 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Shift:
-    """``t++`` (by 1), ``t - 2`` (by -2): the whole number so much further on, of the same type."""
+    """``t++`` (``by`` 1), ``t - 2`` (``by`` -2): the whole number at this distance, of the same type."""
 
     type: str
     by: int
 
     @property
     def predicate(self) -> str:
-        """The predicate of all pairs of a number and the one that it stands for."""
+        """Name of the predicate of all pairs of a number and the number at this distance from it."""
         return f"{self.type}{_step(self.by)}"
 
     @property
@@ -46,7 +46,7 @@ class Shift:
         return 2
 
     def rows(self, numbers: Mapping[str, float]) -> list[Row]:
-        """The pairs; where there is no number so much further on, there is none."""
+        """The pairs of numbers of the type; a number without one at this distance is in none."""
         texts = {int(text): text for text in numbers if is_whole(text)}
         return [(text, texts[n + self.by]) for n, text in texts.items() if n + self.by in texts]
 
@@ -62,7 +62,7 @@ class Order:
 
     @property
     def predicate(self) -> str:
-        """Of the numbers above, or below, the bound; without one of all pairs, the first above the second."""
+        """Name of the predicate of the numbers above or below the bound; without one, of ordered pairs."""
         name = f"{self.type}_{'above' if self.sign == '>' else 'below'}{_step(self.by) if self.by else ''}"
         return name if self.bound is None else f"{name}_{self.bound}"
 
@@ -88,7 +88,7 @@ def _step(by: int) -> str:
 def statements_of(
     relation: Shift | Order, constants: Iterable[Constant], span: Span | None
 ) -> Iterator[Statement]:
-    """The relation over the numbers of its type as a predicate and its facts."""
+    """Yield the declaration and the facts of a relation over the numbers of its type."""
     texts = [str(constant.value) for constant in constants]
     numbers = {text: number_of(text) for text in texts if is_number(text)}
     words = [text for text in texts if text not in numbers]
@@ -115,7 +115,7 @@ def is_number(text: str) -> bool:
 
 
 def number_of(text: str) -> int | float:
-    """Whole numbers as such: floats of more than 15 digits may be equal."""
+    """Parse a number; whole numbers stay ``int``, as floats would confuse those of more than 15 digits."""
     return int(text) if is_whole(text) else float(text)
 
 

@@ -1,8 +1,8 @@
-"""Types of an ``.mln`` file whose numbers stand in the databases alone: numbers of the language itself.
+"""Conversion of types of an ``.mln`` file whose numbers only databases list into types of numbers.
 
-Where a file lists the constants of a type, they are text, and ``t + 1`` is a table (:mod:`.numbers`). A type
-that is counted on or ordered without a list becomes a type of numbers: its constants in formulas are numbers,
-as those of a database then are, and what was said of them is arithmetic and order.
+If a file lists the constants of a type, they are text, and ``t + 1`` is a table (:mod:`.numbers`). A type
+with arithmetic or order but without a list becomes a type of numbers: its constants in formulas and databases
+are numbers, and the relations between them become arithmetic and order comparisons.
 
 >>> from herbrand.language.show import show_formula
 >>> from herbrand.language.syntax import And, Variable
@@ -45,8 +45,11 @@ from herbrand.language.syntax import (
 
 @dataclass(frozen=True)
 class NumericTypes:
-    """``columns`` are the types of each predicate's arguments, its value last; ``relations`` the predicates
-    that stand for arithmetic and order."""
+    """Types of numbers, by their ``names``.
+
+    ``columns``: argument types of each predicate, with its value type last. ``relations``: relation that each
+    predicate for arithmetic or order expresses.
+    """
 
     names: Set[str]
     columns: Mapping[str, Sequence[str]]
@@ -54,7 +57,7 @@ class NumericTypes:
 
     @staticmethod
     def of(names: Names, listed: Set[str], statements: Iterable[Statement]) -> NumericTypes:
-        """Those that are counted on, ordered or weigh formulas, and that no statement lists."""
+        """The types with arithmetic or order, or whose numbers are weights, that no statement lists."""
         declared = [statement for statement in statements if isinstance(statement, PredicateDeclaration)]
         for name, span in names.weighing.items():
             if name in listed:
@@ -74,7 +77,7 @@ class NumericTypes:
         return (TypeDeclaration(name, numeric=True) for name in sorted(self.names))
 
     def statement(self, statement: Statement) -> Statement:
-        """The statement with numbers for the text of these types."""
+        """The statement with numbers in place of text for constants of these types."""
         if not self.names:
             return statement
         if isinstance(statement, WeightedFormula):
@@ -88,7 +91,7 @@ class NumericTypes:
         return replace_leaves(formula, lambda leaf: self._leaf(leaf, variables))
 
     def _variables(self, formula: Formula) -> set[str]:
-        """The names of the variables that stand for numbers."""
+        """Names of the variables whose values are numbers."""
         return {
             term.name
             for part in walk(formula)
@@ -98,7 +101,7 @@ class NumericTypes:
         }
 
     def _placed(self, leaf: Atom | ValueIs) -> list[tuple[Term, bool]]:
-        """Each term, and whether it stands for a number of these types."""
+        """Each term of an atom, and whether its type is one of these."""
         name, terms = unvalued(leaf).predicate, leaf_terms(leaf)
         relation = self.relations.get(name)
         types = self.columns.get(name, ()) if relation is None else (relation.type,) * len(terms)
@@ -138,7 +141,7 @@ class NumericTypes:
 
 
 def _related(relation: Shift | Order, terms: Sequence[Term], atom: Atom) -> Leaf:
-    """What the atom of a relation says, in the language's own arithmetic and order."""
+    """The arithmetic or order comparison that the atom of a relation expresses."""
     if isinstance(relation, Shift):
         return Computed("=", terms[1], _moved(terms[0], relation.by), atom.span)
     if relation.bound is not None:

@@ -1,11 +1,11 @@
-"""The reader of ``.mln`` files: declarations and weighted formulas.
+"""Reader of ``.mln`` files: declarations and weighted formulas.
 
-Takes a source and the folder that its includes may come from; gives a theory. Statements end with their
-line, unless it ends in a connective or a comma or inside braces, or the next one begins with a connective.
-As in Alchemy, a bare ``Friends(person, person)`` of a predicate not met before declares it; later the same
-line is a formula whose weight is to be learned. As in Tuffy, ``*Friends(person, person)`` declares it and
-says that what is not listed is false. A function becomes a predicate with one more argument, its value, of
-which exactly one holds; :mod:`.formulas` replaces its terms by variables.
+Takes a source and the folder of its includes; returns a theory. Statements end with their line, unless it
+ends in a connective or a comma or inside braces, or the next one begins with a connective. As in Alchemy, a
+bare ``Friends(person, person)`` of a predicate that was not used before declares it; later the same line is a
+formula whose weight is to be learned. As in Tuffy, ``*Friends(person, person)`` declares it in a closed
+world. A function becomes a predicate with one more argument, its value, of which exactly one holds;
+:mod:`.formulas` replaces function terms by variables.
 
 >>> text = "Smokes(person)\\n1.5 Smokes(x) => Smokes(y) : x != y\\nSmokes(Anna).\\n"
 >>> theory = read_mln(Source("t.mln", text))
@@ -68,9 +68,9 @@ MOST_NESTED_INCLUDES = 50
 
 
 def read_mln(source: Source, folder: Path | None = None) -> Theory:
-    """The theory of an Alchemy file; all mistakes in it and in what it includes are raised together.
+    """Read the theory of an Alchemy file; all mistakes in it and its includes are raised together.
 
-    ``folder`` is where its includes may come from.
+    ``folder``: folder of the files that it may include.
     """
     mistakes = Mistakes()
     reader = MlnReader(Names(), mistakes, Includes(source.name, folder))
@@ -81,7 +81,7 @@ def read_mln(source: Source, folder: Path | None = None) -> Theory:
 
 
 class MlnReader:
-    """Reads files one after the other; ``names`` holds what they have declared."""
+    """Reader of files one after the other; ``names`` holds the names that they have declared or used."""
 
     def __init__(self, names: Names, mistakes: Mistakes, includes: Includes | None = None) -> None:
         self.names = names
@@ -95,7 +95,10 @@ class MlnReader:
         self._clauses: dict[str, list[DefiniteClause]] = {}
 
     def statements(self) -> list[Statement]:
-        """All that was read; a type has the constants of all its declarations."""
+        """All statements read so far, with the constants of all its declarations in each type.
+
+        Formulas for functions, completions of definite clauses and tables of numbers are added.
+        """
         whole = [
             replace(statement, values=tuple(self._constants[statement.name]))
             if isinstance(statement, TypeDeclaration)
@@ -114,11 +117,11 @@ class MlnReader:
         return [*self._with_numbers([*whole, *functions, *completed]), *self._listed_numbers()]
 
     def with_worlds(self, statements: list[Statement]) -> list[Statement]:
-        """The declarations marked where facts decide between open and closed.
+        """The statements with ``tells_world`` set on declarations, False if facts decide open or closed.
 
-        They do not where Tuffy's stars mark it or a comment lists what is open, nor in a file of pracmln's,
-        where predicates are open, nor of what has exactly one value: it has one also where none is listed.
-        Facts do so for functions.
+        Facts do not decide in a file with Tuffy's stars, in a file of pracmln's, where predicates are open,
+        for predicates that a comment lists as open, and for many-valued ones, which have a value even if none
+        is listed. They always decide for functions.
         """
         declared = [
             statement for statement in self._statements if isinstance(statement, PredicateDeclaration)
@@ -136,7 +139,7 @@ class MlnReader:
         ]
 
     def _with_numbers(self, statements: list[Statement]) -> Iterator[Statement]:
-        """The statements with numbers in place of text, for types that are counted on and never listed."""
+        """The statements with numbers in place of text, for types with arithmetic that are never listed."""
         types = NumericTypes(frozenset(), {}, {})
         with self._mistakes.collecting():
             types = NumericTypes.of(self.names, self._constants.keys(), statements)
@@ -146,7 +149,7 @@ class MlnReader:
                 yield types.statement(statement)
 
     def _listed_numbers(self) -> Iterator[Statement]:
-        """The numbers that ``t++``, ``t > 2`` and the like speak of, where the file lists them."""
+        """Yield the tables for ``t++``, ``t > 2`` and so on, for types whose numbers the file lists."""
         for relation, span in self.names.numbers.items():
             if relation.type in self._constants:
                 with self._mistakes.collecting():
@@ -207,9 +210,9 @@ class MlnReader:
         return [] if known else [TypeDeclaration(name.text, span=cursor.span_from(name.start))]
 
     def _declares(self, declared: Declared) -> bool:
-        """Whether a bare atom is a declaration, and no formula of unknown weight.
+        """Whether a bare atom is a declaration and not a formula of unknown weight.
 
-        A file that declares some predicates declares all, some of them behind their first use.
+        A file that declares some predicates declares all, but some of them after their first use.
         """
         name, known = declared.predicate.text, self.names.declared
         if declared.marks or declared.soft_marks or name not in self.names.seen:
@@ -240,7 +243,7 @@ class MlnReader:
         return [PredicateDeclaration(name, (*declared.types, value_type), span=span, function=True)]
 
     def _declared(self, cursor: Cursor, declared: Declared, is_function: bool = False) -> Span:
-        """Note the declaration and go behind it; raise where the name is known already."""
+        """Note a declaration and move past it; raise LanguageError if the name is already declared."""
         name = declared.predicate.text
         span = Span(cursor.source, declared.predicate.start, declared.end)
         changes_reading = declared.marks or declared.soft_marks or declared.observed or is_function
@@ -279,7 +282,7 @@ class MlnReader:
         return []
 
     def _facts(self, source: Source) -> Iterator[Statement]:
-        """What a database lists; constants of a type are added to those that are known."""
+        """Yield the statements of a database; constants of a type are added to those already known."""
         for statement in read_db(source, self.names.many_valued):
             if isinstance(statement, TypeDeclaration):
                 if statement.name not in self._constants:
@@ -300,7 +303,7 @@ class MlnReader:
 
     def _weighted_formulas(self, cursor: Cursor) -> list[Statement]:
         start = cursor.here.start
-        cursor.accept("@")  # Tuffy does not learn this weight; given weights never are here
+        cursor.accept("@")  # Tuffy does not learn this weight; here given weights are never learned
         written = cursor.here
         times = _variable_as_weight(cursor)
         weight = read_weight(cursor, self._directives.settings) if times is None else 1.0
@@ -339,7 +342,7 @@ class MlnReader:
     def _final_weight(
         self, cursor: Cursor, reader: FormulaReader, weight: float | None
     ) -> float | Hard | Learned:
-        """The weight with the full stop here, if there is one: then, or if infinite, the formula is hard."""
+        """Read an optional full stop; return the final weight, hard with a full stop or if infinite."""
         stop = cursor.accept(".")
         if stop is not None and weight is not None:
             raise cursor.refusal("a formula with a full stop is hard and takes no weight", stop)
@@ -359,7 +362,7 @@ class MlnReader:
 
 
 def _variable_as_weight(cursor: Cursor) -> Variable | None:
-    """Tuffy's ``s: Similar(x, y, s) => Same(x, y)``: the weight is the variable's number."""
+    """Read ``s:`` in Tuffy's ``s: Similar(x, y, s) => Same(x, y)``, a variable whose number is the weight."""
     if cursor.here.kind != "name" or cursor.after.text != ":":
         return None
     token = cursor.take()
@@ -368,7 +371,7 @@ def _variable_as_weight(cursor: Cursor) -> Variable | None:
 
 
 def _refuse_unclosed(cursor: Cursor) -> None:
-    """A quote or a comment of this line that is never closed would be met as something stranger later."""
+    """Refuse a quote or comment on this line that is never closed, before it causes a stranger message."""
     for position in range(cursor.position, len(cursor.tokens)):
         token = cursor.tokens[position]
         if token.kind in (NEWLINE, END):
@@ -382,7 +385,7 @@ def _refuse_unclosed(cursor: Cursor) -> None:
 
 
 def _goes_on(token: Token, after: Token) -> bool:
-    """Whether a line that begins with this token belongs to the one before."""
+    """Whether a line that begins with this token continues the line before."""
     named = after.start == token.end and after.kind != NEWLINE
     return token.text in ("=>", "<=>", "^") or (token.text == "v" and not named)
 

@@ -1,7 +1,7 @@
-"""The weights of ``.mln`` files: numbers, ``inf``, and the arithmetic that pracmln and ProbCog allow.
+"""Weights of ``.mln`` files: numbers, ``inf``, and the arithmetic that pracmln and ProbCog allow.
 
 An expression ends at the first blank outside brackets: ``log(0.7 / 0.3)``, ``-float('inf')``, ``logx(0)/2``,
-``$w*2``. What is no arithmetic is no weight, but the beginning of a formula.
+``$w*2``. Text that is not arithmetic is the beginning of a formula without a weight.
 
 >>> from herbrand.errors import Source
 >>> from herbrand.language.dialects.alchemy.lexicon import TOKENS
@@ -28,7 +28,7 @@ from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
 from herbrand.visible import shortened
 
 LOGX_OF_ZERO = -100.0
-"""What pracmln's ``logx`` gives for 0, where a logarithm has no value."""
+"""Value of pracmln's ``logx`` for 0, where the logarithm has none."""
 LONGEST_EXPRESSION = 1000
 _VARIABLE = re.compile(r"\$\w+")
 
@@ -61,13 +61,13 @@ _OPERATIONS: dict[type, Callable[..., Any]] = {
 
 
 class _NoArithmeticError(Exception):
-    """The text is something else, such as the beginning of a formula."""
+    """Raised if a text is not arithmetic, such as the beginning of a formula."""
 
 
 def read_weight(cursor: Cursor, variables: Mapping[str, str] | None = None) -> float | None:
-    """The weight at the beginning of a statement, or ``None`` where none is given; it may be infinite.
+    """Read the weight at the beginning of a statement, which may be infinite; ``None`` if there is none.
 
-    ``variables``: what each ``$name`` of the file stands for.
+    ``variables``: text of each ``$name`` that the file sets.
     """
     token = cursor.here
     end = _end_of_expression(cursor)
@@ -96,7 +96,7 @@ def _refuse_colon(cursor: Cursor) -> None:
 
 
 def _end_of_expression(cursor: Cursor) -> int:
-    """Where the first blank outside brackets stands, or the line ends."""
+    """Offset of the first blank outside brackets, or of the end of the line; at most a fixed length away."""
     text, start = cursor.source.text, cursor.here.start
     depth = 0
     for place in range(start, min(len(text), start + LONGEST_EXPRESSION)):
@@ -108,7 +108,7 @@ def _end_of_expression(cursor: Cursor) -> int:
 
 
 def _goes_on(cursor: Cursor, end: int, signs: Mapping[str, object]) -> bool:
-    """Whether a sign of ``signs`` stands behind the expression, or nothing does."""
+    """Whether one of ``signs``, or the end of the statement, follows the expression."""
     behind = next((token for token in cursor.tokens_from(cursor.position) if token.start >= end), None)
     return behind is None or behind.text in signs or (signs is CONNECTIVES and _ends(behind))
 
@@ -157,7 +157,7 @@ def _evaluated(text: str) -> float:
         raise _NoArithmeticError
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python has opinions on formulas such as `5and x`
+            warnings.simplefilter("ignore")  # Python warns about the syntax of formulas such as `5and x`
             tree = ast.parse(text.strip(), mode="eval")
         return _value(tree.body)
     except OverflowError:  # a whole number beyond all floats

@@ -1,8 +1,9 @@
-"""Theories as Alchemy's files: ``.mln`` for what is said in general, ``.db`` for ground facts.
+"""Writer of Alchemy's files: ``.mln`` for declarations and formulas, ``.db`` for ground facts.
 
-Takes a theory and its signature; gives text that reads back to the same theory, up to: variables that must
-begin with a lower-case letter, inferred declarations spelled out, ``xor`` and ``in`` put into other
-connectives, labels kept as comments. What cannot be said is refused, every such statement with its place.
+Takes a theory and its signature; returns text that reads back to the same theory, except that variables must
+begin with a lower-case letter, inferred declarations are written out, ``xor`` and ``in`` become other
+connectives, and labels become comments. Statements that the format cannot express are refused, each with its
+place.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -80,12 +81,12 @@ SIGNS = {
 
 
 def write_mln(theory: Theory, signature: Signature) -> str:
-    """The ``.mln`` text of everything but the facts. Raises UnsupportedError naming what cannot be said."""
+    """Write a theory without its facts as ``.mln`` text. Raises UnsupportedError for other statements."""
     return _MlnWriter(signature).write(theory)
 
 
 def write_db(theory: Theory, signature: Signature) -> str:
-    """The ``.db`` text of the facts. Raises UnsupportedError naming those that are neither true nor false."""
+    """Write the facts as ``.db`` text. Raises UnsupportedError for facts that are soft or weighted."""
     return as_text(written_lines(theory.facts, _fact_lines))
 
 
@@ -146,9 +147,10 @@ class _MlnWriter:
 
 
 def _is_open(predicate: Predicate) -> bool:
-    """Whether its declaration makes it open, which a file that does not list it leaves to the facts.
+    """Whether a predicate is declared open, and so must be listed: otherwise the facts would decide.
 
-    A function is written as what it became: an open predicate, of whose values formulas allow one.
+    A function is written in the form in which it was read: as an open predicate, with formulas that allow
+    exactly one value.
     """
     has_world = predicate.function or (predicate.declared and predicate.tells_world)
     return (
@@ -197,7 +199,7 @@ def _refuse_unsayable(statement: WeightedFormula, signature: Signature) -> None:
 
 
 def _of_numbers(terms: Sequence[Term], formula: Formula, signature: Signature) -> bool:
-    """Whether the terms are a number and a variable for one, or two of these."""
+    """Whether the terms are numbers and variables of numbers, and at least one is a variable."""
     types = variable_types([formula], signature)
     variables = [types.get(term.name, "") for term in terms if isinstance(term, Variable)]
     texts = [term for term in terms if isinstance(term, Constant) and isinstance(term.value, str)]
@@ -206,7 +208,7 @@ def _of_numbers(terms: Sequence[Term], formula: Formula, signature: Signature) -
 
 
 def _is_step(value: Expression) -> bool:
-    """Whether a side of a comparison is written as ``t``, ``t + 1`` or ``t - 2``."""
+    """Whether a side of a comparison can be written as ``t``, ``t + 1`` or ``t - 2``."""
     match value:
         case Arithmetic(sign="+" | "-", operands=(Variable(), Constant(value=int(by)))):
             return by >= 0
@@ -221,7 +223,7 @@ def _variable_names(statement: WeightedFormula) -> SpelledNames:
 
 
 def _in_their_connectives(formula: Formula) -> Formula:
-    """``xor`` and ``in`` put into the connectives that Alchemy has."""
+    """The formula with ``xor`` and ``in`` expressed by connectives that Alchemy has."""
     match formula:
         case Xor(operands=operands):
             return _odd(operands)
@@ -232,7 +234,7 @@ def _in_their_connectives(formula: Formula) -> Formula:
 
 
 def _odd(operands: Sequence[Formula]) -> Formula:
-    """An odd number of these is true; halved, so that many operands make no deep formula."""
+    """Formula that an odd number of operands is true; split in halves, so that many do not nest deep."""
     if len(operands) == 1:
         return operands[0]
     middle = len(operands) // 2

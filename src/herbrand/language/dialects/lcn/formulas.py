@@ -1,9 +1,9 @@
-"""The propositional formulas of ``.lcn`` files.
+"""Parser of the propositional formulas of ``.lcn`` files.
 
-Takes a stretch of a source; gives a formula. From loosest to tightest ``nor``, ``xnor``, ``nand``, ``or``,
-``xor``, ``and``, ``not``, each also as a character and as a mathematical sign; equal connectives group to
-the left; ``(and a b c)`` may stand for ``(a and b and c)``. Files have hundreds of thousands of formulas and
-few forms of them: :mod:`.rows` reads a form once.
+Takes a stretch of a source; returns a formula. The connectives are, from loosest to tightest, ``nor``,
+``xnor``, ``nand``, ``or``, ``xor``, ``and``, ``not``, each also as a character and as a mathematical sign;
+equal connectives group to the left; ``(and a b c)`` is the same as ``(a and b and c)``. Files have hundreds
+of thousands of formulas of few forms: :mod:`.rows` reads a form once.
 
 >>> text = Source("t", "a and !(b ^ c)")
 >>> event, given = read_event_and_given(text, 0, len(text.text))
@@ -60,7 +60,7 @@ _TOKENS = re.compile(rf"(?P<name>{ATOM.pattern})|(?P<sign>\w+|[^\w\s])|(?P<blank
 
 
 def read_event_and_given(source: Source, start: int, end: int) -> tuple[Formula, Formula | None]:
-    """What stands inside ``P( )``: a formula, and behind a bar another one."""
+    """Parse the text inside ``P( )``: an event and, after a bar, its condition."""
     cursor = Cursor(source, _TOKENS, start, end)
     event = _formula(cursor)
     given = _formula(cursor) if cursor.accept("|") else None
@@ -117,7 +117,7 @@ def _bracketed(cursor: Cursor) -> Formula:
 
 
 def _prefixed(cursor: Cursor, connective: Connective) -> Formula:
-    """``(and a b c)``, behind the opening bracket."""
+    """Read the rest of ``(and a b c)`` after the opening bracket."""
     sign = cursor.take()
     operands: list[Formula] = []
     while not cursor.at_end and not cursor.at(")"):

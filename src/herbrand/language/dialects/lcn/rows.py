@@ -1,7 +1,7 @@
-"""Whole ``.lcn`` files at once: the lines of a file as columns, a formula read once for all lines alike.
+"""Reader of whole ``.lcn`` files: lines become columns, and each form of a formula is parsed only once.
 
-Takes a source; gives a run of bounds, or ``None`` where a line is anything but a good bound: then the reader
-of single lines takes over, who owns all messages.
+Takes a source; returns a run of bounds, or ``None`` if some line is not a valid bound: then the reader of
+single lines takes over, which makes all messages.
 
 >>> from herbrand.errors import Source
 >>> text = "s1: 0.2 <= P(a | b) <= 0.4\\ns2: 0.5 <= P(b | !c) <= 1\\ns3: 0 <= P(c | a) <= 0.9"
@@ -30,20 +30,20 @@ LINE = (
     rf"{BLANK}([^\s:#][^\s:]*){BLANK}:{BLANK}({NUMBER}){BLANK}<={BLANK}P{BLANK}"
     rf"\(([^;\n]*)\){BLANK}<={BLANK}({NUMBER}){BLANK}(?:;{BLANK}(.*))?$"
 )
-"""A line: label, lower bound, what stands inside ``P( )``, upper bound, and what stands behind ``;``."""
+"""A line: label, lower bound, text inside ``P( )``, upper bound, and text after ``;``."""
 NOTHING = rf"{BLANK}(?:#.*)?$"
 _ANY_LINE = re.compile(rf"^(?:{LINE}|{NOTHING})", re.MULTILINE)
 _NAME = re.compile(rf"(?<!\w){ATOM.pattern}")
 _NAME_HERE = "\0"
-"""No source holds this character."""
+"""Mark in place of a name: NUL, which no source holds."""
 _CHARACTERS_AT_ONCE = 1 << 22
-"""Of whole lines, so that what is made of them stays small."""
+"""Characters of lines that are read at a time, so that temporary values stay small."""
 
 
 def read_bound_rows(source: Source, read: Callable[[Span], Bound]) -> BoundRows | None:
-    """The bounds of a file as one run; ``read`` gives a row again with the place of each part.
+    """The bounds of a file as one run, or ``None`` if there is no bound or some line is wrong.
 
-    ``None`` where there is no bound, or something is wrong.
+    ``read`` parses a row again into a bound whose parts have spans.
     """
     columns = _Columns()
     for start, end in whole_lines(source.text, _CHARACTERS_AT_ONCE):
@@ -53,7 +53,8 @@ def read_bound_rows(source: Source, read: Callable[[Span], Bound]) -> BoundRows 
 
 
 def whole_lines(text: str, together: int) -> Iterator[tuple[int, int]]:
-    """Where lines stand, each with those that begin less than so many characters behind its own beginning."""
+    """Yield begin and end of blocks of whole lines, each cut at the first line end after ``together``
+    characters."""
     start = 0
     while start < len(text):
         end = text.find("\n", min(start + together, len(text)))
@@ -63,7 +64,7 @@ def whole_lines(text: str, together: int) -> Iterator[tuple[int, int]]:
 
 
 class _Columns:
-    """Fills up stretch by stretch."""
+    """Columns of a run of bounds, filled block by block."""
 
     def __init__(self) -> None:
         self._code: dict[str, int] = defaultdict(count().__next__)
@@ -76,7 +77,7 @@ class _Columns:
         self._end = 0
 
     def take(self, text: str, start: int, end: int) -> bool:
-        """Adds the bounds of some lines; false where a line is none, or is wrong."""
+        """Add the bounds of some lines; return False if a line is not a valid bound."""
         lines = list(_ANY_LINE.finditer(text, start, end))
         if len(lines) != text.count("\n", start, end) + 1:
             return False
@@ -95,7 +96,8 @@ class _Columns:
         return True
 
     def _take_forms(self, keys: Sequence[str], flags: Sequence[str | None]) -> bool:
-        """``keys``: what stands inside ``P( )`` without the names."""
+        """Add the forms of lines; return False if one is wrong. ``keys``: texts inside ``P( )`` with marks in
+        place of names."""
         known = self._form_of
         for key, flag in zip(keys, flags, strict=True):
             form = key, bool(flag and flag.strip())
@@ -120,7 +122,7 @@ class _Columns:
         return ordered and all(end == end for ends in (lower, upper) for end in ends)
 
     def _take_names(self, joined: str, begins: Sequence[int], insides: Sequence[str]) -> None:
-        """Numbers the names; notes the places of new ones."""
+        """Add the numbers of names, and the offsets of new ones."""
         before = len(self._code)
         codes = array("q", map(self._code.__getitem__, _NAME.findall(joined)))
         self._atoms += codes
@@ -148,7 +150,8 @@ class _Columns:
 def _new_places(
     joined: str, codes: Sequence[int], first: int, begins: Sequence[int], insides: Sequence[str]
 ) -> Iterator[int]:
-    """Where the names numbered ``first`` and up are first said; ``begins`` is where each inside stands."""
+    """Yield offsets of the first occurrence of the names numbered from ``first`` on; ``begins``: offset of
+    each text inside ``P( )``."""
     matches = _NAME.finditer(joined)
     row, offset, end = 0, begins[0], len(insides[0])
     wanted = first
@@ -164,7 +167,7 @@ def _new_places(
 
 
 def _form(key: str, independent: bool) -> Bound:
-    """The bound with names made for the places of names."""
+    """The bound of a form, with atoms x0, x1, ... at the places of names."""
     parts = key.split(_NAME_HERE)
     text = "".join(f"{part}x{place}" for place, part in enumerate(parts[:-1])) + parts[-1]
     event, given = read_event_and_given(Source("", text), 0, len(text))

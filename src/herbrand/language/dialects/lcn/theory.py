@@ -1,7 +1,7 @@
-"""The reader of ``.lcn`` files: one bound a line.
+"""Reader of ``.lcn`` files, with one bound on each line.
 
-Takes a source; gives a theory of bounds, each with the label of its line. Any text behind a ``;`` makes the
-bound ``independent``, as the package that defines the format has it; even ``; False`` does.
+Takes a source; returns a theory of bounds, each with the label of its line. Any text after a ``;``, even
+``; False``, makes the bound ``independent``, as in the package that defines the format.
 
 >>> theory = read_lcn(Source("t.lcn", "s1: 0.2 <= P(a or b | !c) <= 0.4 ; True"))
 >>> theory.bounds[0].label, theory.bounds[0].upper, theory.bounds[0].independent
@@ -35,20 +35,20 @@ _LINE_SHAPE = "a line reads 's1: 0.2 <= P(a | b) <= 0.4'"
 
 
 def read_lcn(source: Source) -> Theory:
-    """The bounds of a file, in order; all mistakes are raised together."""
+    """Read the bounds of a file in order; all mistakes are raised together."""
     rows = read_bound_rows(source, read_bound)
     return read_lines(source) if rows is None else Theory((rows,))
 
 
 def read_bound(span: Span) -> Bound:
-    """The bound that a line says, which knows the place of each of its parts."""
+    """Parse the bound of one line, with a span for each of its parts."""
     reader = _LcnReader(span.source)
     reader.line(span.start, span.end)
     return reader.bounds[0]
 
 
 def read_lines(source: Source) -> Theory:
-    """The same line by line, which owns all messages."""
+    """Read a file line by line, with messages; all mistakes are raised together."""
     mistakes = Mistakes()
     reader = _LcnReader(source)
     for start, end in whole_lines(source.text, 0):
@@ -59,7 +59,7 @@ def read_lines(source: Source) -> Theory:
 
 
 class _LcnReader:
-    """Takes in line after line; no two may have one label."""
+    """Reader of lines one by one; it refuses labels that are given twice."""
 
     def __init__(self, source: Source) -> None:
         self.bounds: list[Bound] = []
@@ -111,7 +111,7 @@ def _probability(source: Source, line: re.Match[str], group: int) -> float:
 
 
 def _misread(source: Source, start: int, end: int) -> LanguageError:
-    """Where a line leaves the shape that all lines have."""
+    """Error at the first part of a line that does not have the expected shape."""
     position = start
     for pattern, what in _PARTS:
         match = pattern.match(source.text, position, end)

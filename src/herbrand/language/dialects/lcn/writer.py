@@ -1,9 +1,9 @@
-"""Theories as ``.lcn`` files.
+"""Writer of ``.lcn`` files.
 
-Takes a theory and its signature; gives text that reads back to the same bounds, up to: ``=>`` put into
-``or`` and ``not``, labels made for bounds that have none. The format has no declarations: an atom that is
-declared and in no bound is kept by one that says nothing, from 0 to 1. What cannot be said is refused, every
-such statement with its place.
+Takes a theory and its signature; returns text that reads back to the same bounds, except that ``=>`` becomes
+``or`` and ``not``, and bounds without labels get some. The format has no declarations: an atom that is
+declared and in no bound is kept by the vacuous bound from 0 to 1. Statements that the format cannot express
+are refused, each with its place.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -65,7 +65,7 @@ _LABEL = re.compile(r"[^\s:#][^\s:]*")
 
 
 def write_lcn(theory: Theory, signature: Signature) -> str:
-    """The ``.lcn`` text of a theory of bounds. Raises UnsupportedError naming what cannot be said."""
+    """Write a theory of bounds as ``.lcn`` text. Raises UnsupportedError for all other statements."""
     statements = tuple(theory.singly())
     bounds = [statement for statement in statements if isinstance(statement, Bound)]
     labels = {bound.label for bound in bounds if bound.label is not None}
@@ -125,7 +125,7 @@ def _leaf(leaf: Leaf) -> str:
 
 
 def _as_bound(statement: Single, named: frozenset[str]) -> Bound | None:
-    """The bound that says a statement: of an atom that is declared, nothing if bounds name it."""
+    """The bound that expresses a statement; for a declared atom a vacuous one, or ``None`` if ``named``."""
     match statement:
         case Bound():
             return statement

@@ -1,7 +1,7 @@
-"""Bayesian networks in the Bayesian interchange format, ``.bif``.
+"""Reader of Bayesian networks in the Bayesian interchange format, ``.bif``.
 
 Each variable becomes a many-valued predicate without arguments, each ``probability`` block one
-:class:`NetworkTable`. Names may be quoted. Comments and properties are passed over.
+:class:`NetworkTable`. Names may be quoted. Comments and properties are skipped.
 
 >>> theory = read_bif(Source("rain.bif", '''
 ... variable rain { type discrete [ 2 ] { yes, no }; }
@@ -43,19 +43,21 @@ _TOKENS = re.compile(
 _END = ""
 DEFAULT = -1
 MOST_ENTRIES = 10**8
-"""A default row may stand for more cases than memory holds; written rows cannot."""
+"""Most entries of a table with a default row, which may cover more cases than memory holds."""
 
 
 def read_bif(source: Source) -> Theory:
-    """The network of a file: declarations in the file's order, then a table for each variable."""
+    """Read the network of a file: declarations in the file's order, then a table for each variable."""
     return _Reader(source).theory()
 
 
 @dataclass
 class _Block:
-    """Rows of a table as texts, each as wide as its variable has values: ``cases`` says which case of the
-    parents each is for, ``DEFAULT`` for all that have none. ``start``, ``end``, ``tokens``: the first and
-    last token of the block, and of each row."""
+    """A ``probability`` block: rows of a table as texts, with ``width`` entries each.
+
+    ``cases``: number of the case of the parents of each row, or ``DEFAULT`` for the row of all other cases.
+    ``start``, ``end``: first and last token of the block; ``tokens``: those of each row.
+    """
 
     scope: tuple[str, ...]
     sizes: list[int]
@@ -68,7 +70,7 @@ class _Block:
 
     @property
     def count(self) -> int:
-        """How many cases the parents have."""
+        """Number of cases of the parents."""
         return math.prod(self.sizes)
 
     def add(self, case: int, texts: Sequence[str], first: int, last: int) -> None:
@@ -77,7 +79,7 @@ class _Block:
         self.tokens.append((first, last))
 
     def table(self, numbers: np.ndarray) -> np.ndarray:
-        """The entries, the axis of the variable itself last."""
+        """The entries as an array with the axis of the variable itself last."""
         rows = numbers.reshape(-1, self.width)
         if self.cases != list(range(len(self.cases))):  # in another order, or some by default
             values = np.empty((self.count, self.width))
@@ -90,7 +92,7 @@ class _Block:
 
 
 class _Reader:
-    """Walks along the tokens; their places are found only for a table's span and for messages."""
+    """Reader of a token list; offsets are computed only for spans of tables and for messages."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -105,7 +107,7 @@ class _Reader:
         self.blocks: dict[str, _Block] = {}
 
     def _refuse_open_comment(self, matches: Sequence[re.Match[str]]) -> None:
-        """Raise for a comment that runs to the end of the text, and would leave out all in between."""
+        """Raise LanguageError if a comment is never closed, as it would hide the rest of the text."""
         last = matches[-1][0] if matches else ""
         if last.startswith("/*") and (len(last) < len("/**/") or not last.endswith("*/")):
             start = matches[-1].start()
@@ -236,7 +238,7 @@ class _Reader:
         self._refuse_missing(block, start)
 
     def _refuse_missing(self, block: _Block, start: int) -> None:
-        """Raise where a case has no row, or a default row stands for too many."""
+        """Raise LanguageError if a case has no row, or a default row covers too many cases."""
         count = block.count
         if DEFAULT not in block.cases:
             if len(block.cases) == count:
@@ -250,14 +252,14 @@ class _Reader:
         raise LanguageError(message, span=self._span(start, start))
 
     def _whole_table(self, block: _Block) -> None:
-        """``table`` lists the values of the variable itself slowest, those of its last parent fastest."""
+        """Read a ``table``, in which the variable itself varies slowest and its last parent fastest."""
         start, count = self.at, block.count
         texts = self._numbers(count * block.width)
         for case in range(count):
             block.add(case, texts[case::count], start, self.at - 1)
 
     def _tables(self) -> Iterator[NetworkTable]:
-        """The tables of all blocks, whose numbers are read and made to add up together."""
+        """Yield the tables of all blocks; their numbers are parsed and normalised together, for speed."""
         blocks = list(self.blocks.values())
         widths = np.repeat([block.width for block in blocks], [len(block.cases) for block in blocks])
         try:
@@ -277,7 +279,7 @@ class _Reader:
             at += len(block.texts)
 
     def _refuse_bad(self, blocks: Sequence[_Block]) -> None:
-        """Raise for the first row that is no distribution."""
+        """Raise LanguageError for the first row that is not a distribution."""
         for block in blocks:
             for place, tokens in enumerate(block.tokens):
                 span, row = self._span(*tokens), block.texts[place * block.width : (place + 1) * block.width]
@@ -298,7 +300,7 @@ class _Reader:
         refuse_bad_sum(values[None], "these probabilities", hint, lambda _: span)
 
     def _case(self, parents: Sequence[str], places: Sequence[Mapping[str, int]]) -> int:
-        """The number of a case of the parents, whose last one varies fastest."""
+        """Read values of the parents; return the number of their case, in which the last varies fastest."""
         start = self.at
         labels = self._names(")")
         if len(labels) != len(parents):
@@ -316,7 +318,7 @@ class _Reader:
         return case
 
     def _numbers(self, count: int) -> list[str]:
-        """The texts up to the next ``;``."""
+        """Read ``count`` texts of numbers up to the next ``;``."""
         start = self.at
         while self.tokens[self.at] not in (";", "}", "(", _END):
             self.at += 1
@@ -328,7 +330,7 @@ class _Reader:
         return numbers
 
     def _names(self, closing: str) -> tuple[str, ...]:
-        """Names up to a bracket, with commas between them or none."""
+        """Read names up to a closing bracket; commas between them are optional."""
         names: list[str] = []
         while self.tokens[self.at] != closing:
             names.append(self._name(f"a name or '{closing}'"))
@@ -363,7 +365,7 @@ class _Reader:
         raise LanguageError(message, span=self._span(self.at, self.at))
 
     def _span(self, first: int, last: int) -> Span:
-        """From one token to the end of another."""
+        """Span from one token to the end of another."""
         return Span(self.source, self._start(first), self._start(last) + len(self.tokens[last]))
 
     def _start(self, token: int) -> int:

@@ -1,4 +1,4 @@
-"""Rows of probabilities as files round them, made to add up to 1.
+"""Normalisation of rows of probabilities that files round, so that they add up to 1.
 
 >>> normalised(np.array([[0.333, 0.333, 0.333]])).tolist()
 [[0.3333333333333333, 0.3333333333333333, 0.3333333333333333]]
@@ -13,13 +13,16 @@ import numpy as np
 from herbrand.errors import LanguageError, Span
 
 ROUNDING = 0.01
-"""Files give a few decimals: thirds to two of them are off by 0.01."""
+"""Largest error of a row's sum that is accepted: thirds with two decimals are off by 0.01."""
 SAME = 1e-13
-"""Rows that are off by less are left as they are written."""
+"""Rows whose sum has at most this error stay as they are written."""
 
 
 def refuse_bad_entry(values: np.ndarray, span_of: Callable[[int], Span]) -> None:
-    """Raise for the first entry that is not finite and at least 0; ``span_of``: where an entry stands."""
+    """Raise LanguageError for the first entry that is negative or not finite.
+
+    ``span_of``: span of an entry by its index.
+    """
     bad = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
     if len(bad):
         message = f"{values[bad[0]]:g} is not a number of at least 0"
@@ -27,7 +30,10 @@ def refuse_bad_entry(values: np.ndarray, span_of: Callable[[int], Span]) -> None
 
 
 def refuse_bad_sum(rows: np.ndarray, what: str, hint: str, span_of: Callable[[int], Span]) -> None:
-    """Raise for the first row that does not add up to 1 but for rounding; ``span_of``: where a row stands."""
+    """Raise LanguageError for the first row whose sum differs from 1 by more than rounding.
+
+    ``what``: subject of the message. ``span_of``: span of a row by its index.
+    """
     sums = rows.sum(axis=-1)
     wrong = np.flatnonzero(np.abs(sums - 1) > ROUNDING + SAME)
     if len(wrong):
@@ -36,22 +42,22 @@ def refuse_bad_sum(rows: np.ndarray, what: str, hint: str, span_of: Callable[[in
 
 
 def normalised(values: np.ndarray) -> np.ndarray:
-    """Rows, along the last axis, scaled to add up to 1 where rounding put them off."""
+    """The array with rows along the last axis scaled to add up to 1, unless they already do."""
     sums = values.sum(axis=-1, keepdims=True)
     return values / np.where(np.abs(sums - 1) > SAME, sums, 1.0)
 
 
 def row_sums(numbers: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """What rows of these widths, one after another, add up to."""
+    """Sums of consecutive rows of these widths."""
     return np.add.reduceat(numbers, np.cumsum(widths) - widths) if len(widths) else numbers
 
 
 def are_normal(numbers: np.ndarray, sums: np.ndarray) -> bool:
-    """Whether rows of these sums hold no bad entry, and none is a bad row."""
+    """Whether no entry is negative or not finite, and all row sums are 1 up to rounding."""
     return not len(sums) or bool(numbers.min() >= 0 and (np.abs(sums - 1) <= ROUNDING + SAME).all())
 
 
 def normalised_rows(numbers: np.ndarray, sums: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """Rows of these sums and widths, scaled as :func:`normalised` does."""
+    """Consecutive rows with these sums and widths, scaled as in :func:`normalised`."""
     off = np.abs(sums - 1) > SAME
     return numbers / np.repeat(np.where(off, sums, 1.0), widths) if off.any() else numbers

@@ -1,8 +1,8 @@
-"""Networks of the UAI competitions, ``.uai``, and their evidence, ``.uai.evid``.
+"""Reader of networks of the UAI competitions, ``.uai``, and their evidence, ``.uai.evid``.
 
 Variables have numbers in these files: number 3 becomes the many-valued predicate `` `3` ``, its values
 ``"0"``, ``"1"`` and so on. Tables of ``BAYES`` are conditional probabilities of their last variable, those
-of ``MARKOV`` potentials. Comments are lines that begin with ``c``, and what stands behind ``#``.
+of ``MARKOV`` potentials. Comments are lines that begin with ``c``, and text after ``#``.
 
 >>> theory = read_uai(Source("coin.uai", "MARKOV 1 2  1  1 0  2 1.0 3.0"))
 >>> theory.predicates[0].name, theory.tables[0].values.tolist()
@@ -31,7 +31,7 @@ _LARGEST = 10**7
 
 
 def read_uai(source: Source) -> Theory:
-    """The network of a file of kind ``BAYES`` or ``MARKOV``."""
+    """Read the network of a file of kind ``BAYES`` or ``MARKOV``."""
     tokens = _Tokens(source)
     kind = tokens.next("BAYES or MARKOV")
     if kind.upper() not in ("BAYES", "MARKOV"):
@@ -54,9 +54,9 @@ def read_uai(source: Source) -> Theory:
 
 
 def read_evidence(source: Source, many_valued: Collection[str] = ()) -> tuple[FactRows, ...]:
-    """Values of variables: how many, then number and value of each.
+    """Read evidence: the number of observed variables, then number and value of each.
 
-    Files of some years begin with the number of samples of evidence; where it is 1, that one is read.
+    Files of some years begin with the number of samples of evidence, which must be 1.
     """
     tokens = _Tokens(source)
     if not tokens.texts:
@@ -79,8 +79,8 @@ def read_evidence(source: Source, many_valued: Collection[str] = ()) -> tuple[Fa
 
 
 def _are_samples(texts: Sequence[str]) -> bool:
-    """Whether the first number is that of the samples, each with a number of observed variables, and not that
-    of the variables."""
+    """Whether the first number counts samples, each with its number of observed variables, and not the
+    observed variables."""
     if not all(map(_is_count, texts)) or len(texts) in (1, 1 + 2 * int(texts[0])):
         return False
     at, left = 1, int(texts[0])
@@ -94,7 +94,7 @@ def _is_count(text: str) -> bool:
 
 
 class _Tokens:
-    """Words of a source, one after the other; places are those of the last word taken."""
+    """Reader of the words of a source; ``span`` is that of the last word taken."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -190,7 +190,7 @@ def _table(
 
 
 def _refuse_unequal(tables: list[NetworkTable], declared: list[PredicateDeclaration]) -> None:
-    """A Bayesian network has one table for each variable, and no cycle."""
+    """Refuse tables that are not one for each variable, or have a cycle."""
     children: set[str] = set()
     for table in tables:
         child = table.scope[-1]

@@ -1,4 +1,4 @@
-"""Theories that are Bayesian networks, written as ``.bif``.
+"""Writer of ``.bif`` files, for theories that are Bayesian networks.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"(?!(?:table|default|property)\b)(?:[^\s{}()\[\],;|\"/]|/(?
 
 
 def write_bif(theory: Theory, signature: Signature) -> str:
-    """The network in ``.bif``; an ``UnsupportedError`` of all statements that are no part of one."""
+    """Write a network as ``.bif`` text. Raises UnsupportedError for statements that are not part of one."""
     written_lines(theory.statements, _refuse_others)
     labels = argumentless(signature)
     tables = (*theory.tables, *network_tables(theory.choices, labels))
@@ -90,7 +90,7 @@ def _table_lines(table: NetworkTable) -> Iterator[str]:
 
 
 def _name(name: Value) -> str:
-    """A name as the format has it: quoted where it holds a sign or begins like a keyword."""
+    """A name as the format writes it: quoted if it holds a sign or begins like a keyword."""
     text = str(name)
     if _PLAIN.fullmatch(text):
         return text

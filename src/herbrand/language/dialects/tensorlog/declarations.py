@@ -1,4 +1,4 @@
-"""What TensorLog declares inside comments: ``# :- hasWord(doc,word)`` and ``# :- trainable(posPair,2)``.
+"""TensorLog's declarations, in comments: ``# :- hasWord(doc,word)`` and ``# :- trainable(posPair,2)``.
 
 >>> declared = Declarations()
 >>> for comment in ["# :- hasWord(doc,word)", "# :- trainable(hasWord,2)", "# no declaration"]:
@@ -28,7 +28,7 @@ class Declarations:
         self._trainable: dict[str, int] = {}
 
     def read(self, comment: str, span: Span | None) -> None:
-        """Take in a comment; one without ``:-`` declares nothing."""
+        """Read a comment; one without ``:-`` declares nothing."""
         declaration = _DECLARATION.match(comment)
         if declaration is None:
             return
@@ -47,7 +47,7 @@ class Declarations:
             self._places.setdefault(name, span)
 
     def arity(self, predicate: str) -> int | None:
-        """How many arguments a predicate is declared with, if it is."""
+        """Declared number of arguments of a predicate; ``None`` if it is not declared."""
         if predicate in self._types:
             return len(self._types[predicate])
         return self._trainable.get(predicate)

@@ -1,9 +1,10 @@
-"""The reader of ``.cfacts`` files: ground facts in columns, with weights.
+"""Reader of ``.cfacts`` files: ground facts in columns, with weights.
 
-Takes a source; gives facts as columns. The last column is a weight where a predicate's rows have one column
-more than it has arguments. How many it has is what a comment declares; else the width of a row whose last
-cell is no number; else, if all rows of a width end in a number, that number is their weight, unless no
-argument would be left. Facts that are repeated add up, and a fact without a weight counts 1.
+Takes a source; returns facts as columns. The last column is a weight where a predicate's rows have one column
+more than it has arguments. The number of arguments is the one that a comment declares; else the width of the
+narrowest rows of which not all end in a number; else the least width if there are several; else one less than
+the width, so that the number at the end is a weight, but at least 1. Weights of repeated facts are added, and
+a fact without a weight has weight 1.
 
 >>> text = "likes\\tann\\tbob\\nedge\\ta\\tb\\t0.5\\nedge\\ta\\tb\\t2\\n"
 >>> likes, edge = read_cfacts(Source("t.cfacts", text))
@@ -33,7 +34,7 @@ _NUMBERS = re.compile(rf"(?:{NUMBER.pattern}\n)*+")
 
 @dataclass
 class _Rows:
-    """Rows of one width: the cells behind the functor, column by column, and where each row starts."""
+    """Rows of one width: the cells after the functor, column by column, and the offset of each row."""
 
     columns: list[list[str]]
     starts: Sequence[int]
@@ -50,7 +51,7 @@ class _Rows:
 
 
 def read_cfacts(source: Source) -> tuple[FactRows, ...]:
-    """The facts of a file, ordered by each predicate's first one; mistakes are raised together."""
+    """Read the facts of a file, in order of each predicate's first one; mistakes are raised together."""
     mistakes = Mistakes()
     tables: list[PredicateRows] = []
     groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
@@ -80,7 +81,7 @@ def _is_comment(head: str) -> bool:
 def _rows_by_functor(
     source: Source, groups: dict[str, LineGroup], mistakes: Mistakes
 ) -> dict[str, dict[int, _Rows]]:
-    """The rows of each functor, by their width."""
+    """Rows of each functor, by their width."""
     tails: dict[str, list[str]] = defaultdict(list)
     starts: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for head, group in groups.items():
@@ -98,7 +99,7 @@ def _rows_by_functor(
 
 
 def _by_functor(source: Source, group: LineGroup) -> Iterator[tuple[str, list[str], Sequence[int]]]:
-    """The lines as functor and cells between tabs. In a line with a tab, blanks belong to the names."""
+    """Yield functor, cells between tabs and offsets of lines; in lines with tabs, blanks belong to names."""
     head = group.head
     if head and not any(map(str.isspace, head)):
         tabbed = "\t" in source.text
@@ -160,7 +161,7 @@ def _tables(
 
 
 def _arity(by_width: dict[int, _Rows]) -> int:
-    """How many arguments a predicate has by its rows: see the module's first paragraph."""
+    """Number of arguments of a predicate by its rows, as the module's first paragraph states."""
     without_weight = [width for width, rows in by_width.items() if not rows.all_end_in_numbers()]
     if without_weight:
         return min(without_weight)
@@ -195,7 +196,7 @@ def _first_without_number(rows: _Rows) -> int:
 def _added_up(
     source: Source, functor: str, plain: _Rows | None, weighted: _Rows | None
 ) -> list[PredicateRows]:
-    """The rows that are true once, and those of another weight."""
+    """Add up the weights of equal rows; return the rows of weight 1, and those of other weights."""
     columns: list[list[str]] = []
     starts: list[int] = []
     weights: list[float] = []
@@ -214,7 +215,7 @@ def _added_up(
 def _summed(
     columns: list[list[str]], starts: list[int], weights: list[float]
 ) -> tuple[list[list[str]], list[int], list[float]]:
-    """Every row once, with the sum of its weights and one of its places."""
+    """Every distinct row, with the sum of its weights and the offset of its first occurrence."""
     totals: dict[tuple[str, ...], float] = {}
     places: dict[tuple[str, ...], int] = {}
     for row, start, weight in zip(_records(columns), starts, weights, strict=False):

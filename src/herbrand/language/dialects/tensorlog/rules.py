@@ -1,9 +1,9 @@
-"""The reader of ``.ppr`` and ``.tlog`` files: Horn clauses.
+"""Reader of ``.ppr`` and ``.tlog`` files: Horn clauses.
 
-Takes a source; gives a theory of rules. Features become what they stand for, further goals of the body:
-``{r1}`` is ``weighted("r1")``, ``{f(W): g(X,W)}`` is ``g(X,W), f(W)``. ``assign(Y,c)`` is the comparison
+Takes a source; returns a theory of rules. Features become further goals of the body: ``{r1}`` becomes
+``weighted("r1")``, ``{f(W): g(X,W)}`` becomes ``g(X,W), f(W)``. ``assign(Y,c)`` becomes the comparison
 ``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice; where
-it would close a cycle, which TensorLog refuses, it stands for a new variable at each place.
+it would close a cycle, which TensorLog refuses, it is a new variable at each place.
 
 >>> from herbrand.language.show import show
 >>> print(show(read_ppr(Source("t.ppr", "p(X,Y) :- q(X,_), assign(Y,yes) {r1}."))), end="")
@@ -61,7 +61,7 @@ _COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|(#[^\n]*)")
 
 @dataclass(frozen=True)
 class _Signs:
-    """Where the two syntaxes differ; ``end`` is what closes a clause, if anything does."""
+    """Signs in which the two syntaxes differ; ``end``: sign that ends a clause, empty if there is none."""
 
     implied_by: str
     joined: str
@@ -76,12 +76,12 @@ _TLOG = _Signs("<=", "&", "//", "|", "", "")
 
 
 def read_ppr(source: Source) -> Theory:
-    """The rules of ``p(X,Y) :- q(X,Z), r(Z,Y) {feature}.``; all mistakes are raised together."""
+    """Read rules such as ``p(X,Y) :- q(X,Z), r(Z,Y) {feature}.``; all mistakes are raised together."""
     return _read(source, _PPR)
 
 
 def read_tlog(source: Source) -> Theory:
-    """The rules of ``p(X,Y) <= q(X,Z) & r(Z,Y) // feature``; all mistakes are raised together."""
+    """Read rules such as ``p(X,Y) <= q(X,Z) & r(Z,Y) // feature``; all mistakes are raised together."""
     return _read(source, _TLOG)
 
 
@@ -110,7 +110,8 @@ def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
 
 
 def _kept(declarations: Declarations, used: Mapping[str, tuple[int, Span | None]]) -> list[Statement]:
-    """Declarations are kept where every predicate has one: a half-declared theory would refuse the others."""
+    """The declarations if every predicate with arguments has one, else none: a theory that declares only some
+    predicates would refuse the others."""
     without_arguments = {name for name, (arity, _) in used.items() if arity == 0}
     if not declarations.covers(set(used) - without_arguments):
         return []
@@ -120,7 +121,7 @@ def _kept(declarations: Declarations, used: Mapping[str, tuple[int, Span | None]
 
 
 def _predicates(rules: list[Rule]) -> dict[str, tuple[int, Span | None]]:
-    """Each predicate's number of arguments and first place."""
+    """Number of arguments and first span of each predicate."""
     predicates: dict[str, tuple[int, Span | None]] = {}
     for rule in rules:
         for literal in (rule.head, *rule.body):
@@ -139,7 +140,7 @@ def _clauses(source: Source, signs: _Signs, mistakes: Mistakes) -> Iterator[Rule
 
 
 def _recover(cursor: Cursor, signs: _Signs) -> None:
-    """Go on behind the broken clause: at the next full stop, or where a later line begins a clause."""
+    """Move past a broken clause: behind the next full stop, or to the next line if clauses have none."""
     if signs.end:
         cursor.skip_past(signs.end)
         return
@@ -180,7 +181,7 @@ def _body(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
 
 
 def _feature(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
-    """The goals that a feature stands for."""
+    """Read a feature; return it as goals of the body."""
     feature = _goal(cursor)
     if cursor.at(signs.joined):
         raise cursor.refusal("a clause has at most one feature", hint="put the other goals into the body")
@@ -226,7 +227,7 @@ def _likely(token: Token) -> str:
 
 
 def _literal(goal: Atom) -> BodyLiteral:
-    """The goal itself, or the comparison that an ``assign`` is."""
+    """The goal itself, or the comparison that an ``assign`` means."""
     if goal.predicate != "assign":
         return goal
     match goal.arguments:
@@ -257,14 +258,16 @@ def _uses(literals: list[BodyLiteral]) -> Counter[str]:
 
 
 def _assigns_in_vain(literal: BodyLiteral, uses: Counter[str]) -> bool:
-    """Such a variable takes one value, changes no count of proofs, and nothing would give its type."""
+    """Whether an ``assign`` has no effect: its variable stands nowhere else, so it takes one value, changes
+    no count of proofs and could not be typed."""
     return isinstance(literal, Comparison) and all(
         uses[term.name] == 1 for term in leaf_terms(literal) if isinstance(term, Variable)
     )
 
 
 def _closes_cycle(body: list[BodyLiteral]) -> bool:
-    """Whether ``_``, taken for one variable, is joined to itself along two ways or by one literal alone."""
+    """Whether ``_``, read as one variable, would close a cycle: it stands twice in one literal, or in two
+    literals that other variables connect."""
     groups = linked(body, _names)
     return any(_blanks(one) > 1 for one in body) or any(
         sum(1 for one in group if _blanks(one)) > 1 for group in groups
@@ -272,12 +275,12 @@ def _closes_cycle(body: list[BodyLiteral]) -> bool:
 
 
 def _names(literal: BodyLiteral) -> set[str]:
-    """The variables of a literal but ``_``."""
+    """Names of the variables of a literal, without ``_``."""
     return {term.name for term in leaf_terms(literal) if isinstance(term, Variable) and not term.anonymous}
 
 
 def _blanks(literal: BodyLiteral) -> int:
-    """How often ``_`` stands in a literal."""
+    """Number of occurrences of ``_`` in a literal."""
     return sum(map(_is_blank, leaf_terms(literal)))
 
 
@@ -286,7 +289,7 @@ def _is_blank(term: Term) -> bool:
 
 
 def _named(literal: Any, name: str) -> Any:
-    """The literal with this name for its ``_``."""
+    """The literal with ``_`` renamed to ``name``."""
 
     def named(term: Term) -> Term:
         return Variable(name, term.span) if _is_blank(term) else term

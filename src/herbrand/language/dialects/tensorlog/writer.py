@@ -1,9 +1,9 @@
-"""Theories as TensorLog's files: ``.ppr`` for rules, ``.cfacts`` for facts.
+"""Writer of TensorLog's files: ``.ppr`` for rules, ``.cfacts`` for facts.
 
-Takes a theory and its signature; gives text that reads back to the same theory, up to the names of
-variables, which must begin with a capital. What cannot be said is refused, every such statement with its
-place. Predicates of no argument or of more than two, which TensorLog itself does not take, are written as
-our reader takes them.
+Takes a theory and its signature; returns text that reads back to the same theory, up to the names of
+variables, which must begin with a capital. Statements that the format cannot express are refused, each with
+its place. Predicates without arguments or with more than two, which TensorLog itself does not accept, are
+written in the form that our reader accepts.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -54,14 +54,14 @@ Fact = tuple[str, tuple[Value, ...]]
 
 
 def write_ppr(theory: Theory, signature: Signature) -> str:
-    """The ``.ppr`` text of everything but the facts. Raises UnsupportedError naming what cannot be said."""
+    """Write a theory without its facts as ``.ppr`` text. Raises UnsupportedError for other statements."""
     return as_text(written_lines(theory.singly(), _statement))
 
 
 def write_cfacts(theory: Theory, signature: Signature) -> str:
-    """The ``.cfacts`` text of the facts. Raises UnsupportedError naming those that are not weighted tuples.
+    """Write the facts as ``.cfacts`` text. Raises UnsupportedError for facts that are not weighted tuples.
 
-    Where a last constant looks like a weight, the predicates are declared, so that it is not read as one.
+    If a last constant looks like a weight, the predicates are declared, so that it is not read as one.
     """
     lines = written_lines(_each_once(theory.facts), _fact_lines)
     declarations = _arity_declarations(theory, signature) if any(map(_looks_weighted, theory.facts)) else []
@@ -112,12 +112,12 @@ def _rule(rule: Rule) -> Iterator[str]:
     if feature is not None:
         body[-1:] = []
     if rule.label is not None:
-        yield f"# {' '.join(rule.label.replace(':-', ': -').split())}"  # what has ':-' declares
+        yield f"# {' '.join(rule.label.replace(':-', ': -').split())}"  # a comment with ':-' would declare
     yield f"{head} :- {', '.join(body)}{f' {{{feature}}}' if feature else ''}."
 
 
 def _constant_feature(literal: BodyLiteral) -> str | None:
-    """The name that ``{name}`` gives a rule, if this last literal is what it stands for."""
+    """The ``name`` for the feature ``{name}`` if a last literal is ``weighted("name")``, else ``None``."""
     match literal:
         case Atom(predicate=predicate, arguments=(Constant(value=str() as name),)):
             return name if predicate == WEIGHTED and _NAME.fullmatch(name) else None
@@ -162,7 +162,7 @@ def _variable_spelling(name: str) -> str:
 
 
 def _each_once(facts: Sequence[FactRows]) -> Iterator[FactRows]:
-    """Every fact once, with its weight if it is said with one: facts that are repeated add up in the file."""
+    """Yield every fact once, with its weight if it has one, since the file format adds up repeated facts."""
     weights: dict[Fact, float] = {}
     for rows in facts:
         if rows.kind == "weighted":
@@ -179,7 +179,7 @@ def _take_weights(rows: FactRows, weights: dict[Fact, float]) -> None:
 
 
 def _new(rows: FactRows, weights: Mapping[Fact, float], written: set[Fact]) -> Iterator[int]:
-    """Places of what is not written yet, and has no weight elsewhere."""
+    """Yield the rows of facts that are not yet written and have no weight in other rows."""
     for place, fact in enumerate(_facts(rows)):
         if fact not in written and (rows.kind == "weighted" or fact not in weights):
             written.add(fact)
