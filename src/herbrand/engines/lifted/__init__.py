@@ -1,1 +1,1 @@
-"""Exact inference without grounding: counting how many constants are in which state."""
+"""Exact inference without grounding, by counting how many constants are in each state."""

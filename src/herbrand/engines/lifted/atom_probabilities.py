@@ -1,9 +1,8 @@
-"""From expected counts to the probability of every atom, looked up for as many atoms as are asked for.
+"""Probabilities of atoms from expected counts, computed for the queried atoms only.
 
-An atom of one element has the share of the cells in which it holds. An atom of two has, over the joint
-profiles of its elements, the share that their table gives it; that joint comes with the sums where the two
-elements' pools are of one class each, and else from sums in which one element is held in each of its
-profiles.
+An atom of one element has the share of the cells in which it holds. The probability of an atom of two
+elements is the mean of its table over their joint profiles. That joint comes with the sums where each
+element's pool is a single group, and else from sums with one element clamped to each of its profiles.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from herbrand.row_keys import places_among
 
 
 class Summed(Protocol):
-    """A summation, or what stands for one: it gives what is expected, also with an element clamped."""
+    """A summation, or an object in place of one, that gives expected counts, also with an element clamped."""
 
     tabulated: Tabulated
     scene: ExchangeableModel
@@ -38,15 +37,15 @@ class Summed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AtomProbabilities:
-    """The probabilities that one summation gives. Holding an element costs a whole summation, and reading may
-    hold each of them: the clock of ``budget`` is asked before every one."""
+    """The probabilities that one summation gives. Clamping an element costs a whole summation, and reading
+    may clamp each of them, so the clock of ``budget`` is checked before every one."""
 
     summation: Summed
     sums: Sums
     budget: Budget = UNLIMITED
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
-        """The probability of each value of these atoms [atom, value]."""
+        """Probability of each value of these atoms [atom, value]."""
         types = self.summation.scene.program.signature.predicates[predicate].types
         if len(types) < 2:
             return self._own(types[0] if types else PROPOSITIONS, Own(predicate))[codes]
@@ -55,7 +54,7 @@ class AtomProbabilities:
     # Atoms of one element
 
     def _own(self, type_name: str, own: Own) -> np.ndarray:
-        """For each element, the share of each value of its own atom."""
+        """Probability of each value of each element's own atom [element, value]."""
         scene = self.summation.scene
         index = scene.family_with(type_name, own)
         family = scene.families[index]
@@ -67,13 +66,13 @@ class AtomProbabilities:
         return own_shares
 
     def cells_of(self, number: int) -> np.ndarray:
-        """The probability of each cell for the elements of a bunch."""
+        """Probability of each cell for the elements of a group."""
         bunch = self.summation.bunches.all[number]
         states = self.sums.states[number] / len(bunch)
         return self._within_states(bunch).T @ states
 
     def _within_states(self, bunch: ElementGroup) -> np.ndarray:
-        """The share of each cell in its state [state, cell]."""
+        """Share of each cell within its state [state, cell]."""
         tabulated = self.summation.tabulated
         cells = tabulated.cells[bunch.pool]
         weights = (
@@ -112,7 +111,7 @@ class AtomProbabilities:
 
     @cached_property
     def bunch_of(self) -> tuple[np.ndarray, ...]:
-        """For each family, the bunch of each element."""
+        """For each family, the number of each element's group."""
         scene = self.summation.scene
         numbers = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
         for number, bunch in enumerate(self.summation.bunches.all):
@@ -120,7 +119,7 @@ class AtomProbabilities:
         return numbers
 
     def _between(self, group: int, predicate: str) -> np.ndarray:
-        """The probabilities for usual pairs of elements of two bunches [bunch, bunch, value]."""
+        """Probabilities of atoms for usual pairs of elements of two groups [group, group, value]."""
         scene = self.summation.scene
         atoms = scene.groups[group].atoms
         bunches = self.summation.bunches.all
@@ -143,7 +142,8 @@ class AtomProbabilities:
         return by_pair
 
     def _joint(self, link: Link, one: int, other: int) -> np.ndarray | None:
-        """The probability of the profiles of two elements; ``None`` where at most one of them matters."""
+        """Joint probability of the profiles of two elements; ``None`` where the table depends on at most one
+        of them."""
         summation = self.summation
         if link in summation.tabulated.flat:
             return None
@@ -174,7 +174,7 @@ class AtomProbabilities:
         return np.array(rows)
 
     def _profiles(self, number: int, sums: Sums, held: int = -1, profile: int = -1) -> np.ndarray:
-        """The probability of each profile for an element of a bunch, other than the one that is held."""
+        """Probability of each profile for an element of a group, other than the clamped one."""
         bunch = self.summation.bunches.all[number]
         cells = self.summation.tabulated.cells[bunch.pool]
         expected = np.bincount(cells.profile_of, sums.states[number], cells.profiles)
@@ -198,7 +198,7 @@ class AtomProbabilities:
     def _mean(
         self, link: Link, one: int, other: int, joint: np.ndarray | None, share: np.ndarray
     ) -> np.ndarray:
-        """The mean of a table of shares [left kind, right kind, value]."""
+        """Mean of a table of shares [left kind, right kind, value]."""
         left, right = self.summation.tabulated.tables[link].kinds
         if joint is None:
             by_right, by_left = swings(share)
@@ -231,7 +231,8 @@ class AtomProbabilities:
     def _unusual_pairs(
         self, group: int, predicate: str
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]]:
-        """Left and right elements of pairs that share their probabilities, for the atom each way."""
+        """Left and right elements of pairs with the same probabilities, and these for the atom in each
+        direction."""
         scene, summation = self.summation.scene, self.summation
         knowledge = scene.knowledge[group]
         families = scene.groups[group].families
@@ -262,7 +263,8 @@ class AtomProbabilities:
     def _pattern_means(
         self, group: int, predicate: str, pattern: int, left: int, right: int, joint: np.ndarray
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The mean shares of the atom each way, in pairs of a pattern; ``joint`` of states."""
+        """Mean shares of the atom in each direction, for pairs of a pattern; ``joint``: probability of the
+        two states."""
         summation = self.summation
         of_group = summation.scene.groups[group]
         link, is_turned = summation.tabulated.link(group, left, right)

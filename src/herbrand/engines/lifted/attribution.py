@@ -1,8 +1,8 @@
-"""Why an atom has its probability, by counting: the log-odds shared out among the statements.
+"""Share out an atom's log-odds among the statements, by counting.
 
-As in ground inference (:mod:`herbrand.engines.attribution`) every weight is scaled by s and the rate at which
-the log-odds change is integrated from 0 to 1, so that the contributions add up; a statement's groundings are
-taken together, since nothing is grounded.
+As in ground inference (:mod:`herbrand.engines.attribution`) every weight is scaled by s and the rate of
+change of the log-odds is integrated from 0 to 1, so that the contributions add up. All groundings of a
+statement are taken together, since nothing is grounded.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Conjunction, Literal, Program, Template
 
 ROUNDING = 1e-12
-"""A smaller share is no reason: the statement says nothing about what the atom depends on."""
+"""Smallest share that counts as a reason; less is rounding, of statements that do not bear on the atom."""
 
 
 def attributed(
     evidence: Evidence, asked: ExplainedAtom, affordable: Callable[[Problem], Problem]
 ) -> Attribution:
-    """The log-odds of a latent atom's value, shared out; ``affordable`` raises where the work is too much."""
+    """Share out the log-odds of a latent atom's value; ``affordable`` raises where the work is too much."""
     return shared_out(_Supposing(evidence, asked, affordable))
 
 
@@ -39,7 +39,7 @@ class _Supposing:
     affordable: Callable[[Problem], Problem]
 
     def problem(self, scale: float, holds: bool) -> Problem:
-        """The one in which the atom has the value, or any other."""
+        """The problem in which the atom has the value, or, unless ``holds``, any other."""
         program, asked = self.evidence.program, self.asked
         size = program.value_count(asked.predicate)
         forbidden = tuple(value for value in range(size) if (value == asked.value) != holds)
@@ -55,7 +55,7 @@ class _Supposing:
         return log_odds(*(self.problem(scale, holds).total for holds in (True, False)))
 
     def worths(self) -> np.ndarray:
-        """The weights, and one for soft evidence."""
+        """The weights, and 1 for soft evidence."""
         return np.array([*(w.value for w in self.evidence.program.weights), 1.0])
 
     def slopes(self, scales: np.ndarray) -> np.ndarray:
@@ -69,7 +69,7 @@ class _Supposing:
 
 
 def _named(program: Program, shares: np.ndarray) -> list[Reason]:
-    """The weights' shares by statement; soft evidence comes last."""
+    """Reasons from the weights' shares, summed by statement; soft evidence comes last."""
     stated: dict[int, int] = {}
     for template in program.templates:
         if template.weight is not None:

@@ -1,4 +1,4 @@
-"""What a summation costs, estimated from shapes before anything is computed."""
+"""Estimate the cost of a summation from shapes, before anything is computed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from herbrand.graphs import linked
 
 BYTES_A_NUMBER = 8
 KEPT = 3
-"""How many tables of the size of a result a differentiated step keeps, roughly."""
+"""Tables of the size of a result that a differentiated step keeps, roughly."""
 
 PASSES = 30
-"""What going through a table of pairs takes for each of its entries."""
+"""Operations for each entry of a table of pairs in one pass over it."""
 
 CALLS = 2e5
-"""What calling the steps of a product costs, however small they are, in operations of one second in 1e8."""
+"""Operations that calling the steps of a product takes, however small they are, where a second has 1e8."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Cost:
     bytes: float = 0.0
 
     def times(self, count: int) -> Cost:
-        """One after another: the memory is used again."""
+        """Cost of ``count`` runs one after another, which use the same memory."""
         return Cost(self.operations * count, self.bytes)
 
     def __add__(self, other: Cost) -> Cost:
@@ -44,7 +44,7 @@ ENDLESS = Cost(math.inf, math.inf)
 
 @dataclass(frozen=True)
 class PolynomialShape:
-    """Of a polynomial: its hubs, and for each pool the number of counts of each of its axes."""
+    """Shape of a polynomial: its hubs, and for each pool the number of counts along each of its axes."""
 
     hubs: frozenset[int]
     counts: dict[int, tuple[int, ...]]
@@ -54,7 +54,7 @@ class PolynomialShape:
         return math.prod((math.prod(shape) for shape in self.counts.values()), start=1.0)
 
     def size(self, states: Sequence[int]) -> float:
-        """The entries for all states of its hubs together; ``states`` has the number of each hub's."""
+        """Entries for all states of its hubs; ``states``: number of states of each hub."""
         return self.entries * math.prod(states[hub] for hub in self.hubs)
 
 
@@ -67,7 +67,8 @@ def cost_of(summation: Summation, budget: Budget = UNLIMITED) -> Cost:
 
 
 def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[frozenset[int], float], Cost]:
-    """For each axis its pools and how many vectors of counts it has at most; and what making them costs."""
+    """For each axis, its pools and an upper bound of its number of count vectors; and the cost of making the
+    axes."""
     cells = summation.tabulated.cells
     total, rows = Cost(), {}
     for number in summation.bunches.whole_pools:
@@ -85,7 +86,8 @@ def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[froz
 
 
 def _pair_tables(summation: Summation) -> Cost:
-    """Each table is gone through for each pattern of what is known, for its sums and for its shares."""
+    """Cost of the pair tables: each is passed over for each pattern of evidence, for its sums and for its
+    shares."""
     tables, knowledge = summation.tabulated.tables, summation.scene.knowledge
     entries = {link: made.potential.numel() for link, made in tables.items()}
     operations = sum(PASSES * count * len(knowledge[link[0]].patterns) for link, count in entries.items())
@@ -95,8 +97,8 @@ def _pair_tables(summation: Summation) -> Cost:
 def largest_table(
     summation: Summation, rows: Mapping[frozenset[int], float], most: float = math.inf
 ) -> float:
-    """The entries of the largest table over counts that a single formula, or kind of pair, makes; where that
-    is above ``most``, with one axis summed out if that can be."""
+    """Entries of the largest table over counts that a single formula, or kind of pair, makes; where that is
+    above ``most``, with one axis summed out if possible."""
     names, sizes = _named(rows)
     structure = _structure(summation, names, sizes)
     largest = max(sizes.values(), default=1.0)
@@ -107,7 +109,7 @@ def largest_table(
 
 
 def clamps(summation: Summation, predicates: Collection[str]) -> int:
-    """How many sums with an element clamped it takes to read the atoms of these predicates."""
+    """Number of sums with an element clamped that reading the atoms of these predicates takes."""
     tabulated, bunches = summation.tabulated, summation.bunches
     several = {b.pool for number, b in enumerate(bunches.all) if number not in bunches.whole_pools}
     clamped = {
@@ -120,7 +122,7 @@ def clamps(summation: Summation, predicates: Collection[str]) -> int:
 
 
 def _rows(summation: Summation, shape: PolynomialShape) -> float:
-    """At most so many vectors of counts are possible."""
+    """Upper bound of the number of possible count vectors."""
     bound = 1.0
     for pool in shape.counts:
         bound *= splits(len(summation.scene.pools[pool]), summation.tabulated.cells[pool].profiles)
@@ -128,7 +130,7 @@ def _rows(summation: Summation, shape: PolynomialShape) -> float:
 
 
 def splits(elements: int, profiles: int) -> float:
-    """How many vectors of counts so many elements can have; infinity where a float cannot hold it."""
+    """Number of count vectors of so many elements; infinity where a float cannot hold it."""
     others = max(1, profiles) - 1
     try:
         return float(math.comb(elements + others, others))
@@ -137,10 +139,10 @@ def splits(elements: int, profiles: int) -> float:
 
 
 def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialShape], Cost]:
-    """The shapes that are left when all hubs are summed out and what shares pools is multiplied.
+    """The shapes that are left when all hubs are summed out and shapes that share pools are multiplied.
 
-    The hub of the smallest product is next. A step changes the products of a few other hubs only, and only
-    these are measured again: networks have thousands of hubs.
+    The hub with the smallest product is next. A step changes the products of a few other hubs only, and only
+    these are measured again, since networks have thousands of hubs.
     """
     hubs = summation.bunches.hubs
     states = [summation.tabulated.cells[hub.pool].states for hub in hubs]
@@ -182,7 +184,7 @@ def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialS
 
 
 def _holders(shapes: Mapping[int, PolynomialShape], hubs: int) -> dict[int, set[int]]:
-    """For each hub the numbers of the shapes that it is an axis of."""
+    """For each hub, the numbers of the shapes that have it as an axis."""
     holders: dict[int, set[int]] = {hub: set() for hub in range(hubs)}
     for number, shape in shapes.items():
         for hub in shape.hubs:
@@ -191,7 +193,7 @@ def _holders(shapes: Mapping[int, PolynomialShape], hubs: int) -> dict[int, set[
 
 
 def _joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
-    """The shape of a product."""
+    """Shape of a product."""
     counts: dict[int, tuple[int, ...]] = {}
     for shape in shapes:
         for pool, own in shape.counts.items():
@@ -201,7 +203,7 @@ def _joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
 
 
 def _multiplied(shapes: list[PolynomialShape], states: Sequence[int]) -> tuple[PolynomialShape, Cost]:
-    """The shape of a product, multiplied from the smallest factor on, and what that costs."""
+    """Shape of a product, and the cost of multiplying from the smallest factor on."""
     shapes = sorted(shapes, key=lambda shape: shape.size(states))
     result, cost = shapes[0], Cost()
     for shape in shapes[1:]:
@@ -226,13 +228,13 @@ def _shape(summation: Summation, number: int, bunch: ElementGroup) -> Polynomial
 
 
 def _named(rows: Mapping[frozenset[int], float]) -> tuple[dict[int, str], dict[str, float]]:
-    """The name of each pool's axis, and the size of each."""
+    """Name of the axis of each pool, and size of each axis."""
     names = {pool: f"c{i}" for i, pools in enumerate(rows) for pool in pools}
     return names, {f"c{i}": count for i, count in enumerate(rows.values())}
 
 
 def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[str, float]) -> Structure:
-    """Which tables over counts there are, and along which axes they are lines."""
+    """The tables over counts, and the axes along which they are linear."""
     scene, shared = summation.scene, Counter(names.values())
     linear: dict[tuple[str, ...], frozenset[str]] = {}
     for _, one, other in set(summation.tabulated.tables) - summation.tabulated.flat:
@@ -250,7 +252,7 @@ def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[st
 
 
 def _contraction(summation: Summation, rows: Mapping[frozenset[int], float], budget: Budget) -> Cost:
-    """Of the tables over counts."""
+    """Cost of contracting the tables over counts."""
     names, counts = _named(rows)
     cheapest = _structure(summation, names, counts).cheapest(summation.tabulated.algebra.name, budget)
     return Cost(cheapest.operations, cheapest.bytes)

@@ -1,7 +1,9 @@
-"""Elements gathered into axes: which vectors of counts they can have, and what all ways to have each weigh.
+"""Axes of counts: the count vectors that linked elements can have, each with the total weight of all ways to
+get it.
 
-Each bunch becomes a polynomial over the states of the hubs that it is tied to; hubs are summed out one after
-another; what shares a pool is multiplied. A pool that is one bunch needs no table: its counts are listed.
+Each group of elements becomes a polynomial over the states of the hubs that it is tied to; hubs are summed
+out one after another; polynomials that share a pool are multiplied. A pool that is one group needs no table:
+its count vectors are listed.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ FLOAT = arrays.float64
 
 @dataclass(frozen=True, eq=False)
 class Clamp:
-    """One element of a bunch (hubs come first in the numbering) is held in one profile."""
+    """One element of a group (hubs come first in the numbering) is clamped to one profile."""
 
     bunch: int
     profile: int
@@ -41,18 +43,19 @@ class Clamp:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """Pools whose elements evidence links, and all vectors of counts that they can have together."""
+    """Pools whose elements evidence links, and all joint count vectors that they can have."""
 
     pools: tuple[int, ...]
     counts: Mapping[int, Array]
-    """For each pool [row, profile]."""
+    """Counts of each pool [row, profile]."""
     prior: Array
 
     def __len__(self) -> int:
         return len(self.prior)
 
     def by_count(self, weights: Array) -> Array:
-        """Weights of rows by the count of the second profile, from 0 on: of one pool with two profiles."""
+        """Weights of rows by the count of the second profile, from 0 on, for an axis of one pool with two
+        profiles."""
         (rows,) = self.counts.values()
         elements = int(rows[0].sum())
         return weights.new_full((elements + 1,), -math.inf).with_at(rows[:, 1].long().data, weights)
@@ -60,7 +63,8 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Gathering:
-    """``states`` and ``ties``: what is added to the weights of each bunch, and of each tie."""
+    """Computation of the axes. ``states`` and ``ties``: log-weights added to each group's, and to each tie's,
+    by which totals are differentiated."""
 
     tabulated: Tabulated
     bunches: ElementGroups
@@ -73,14 +77,15 @@ class Gathering:
         return self.tabulated.cells
 
     def axes(self) -> list[Axis]:
-        """One for each set of pools that evidence links."""
+        """The axes: one for each set of pools that evidence links."""
         clamped = None if self.clamp is None else self.clamp.bunch
         alone = [number for number in self.bunches.whole_pools if number != clamped]
         joined = linked(self._without_hubs(list(self._polynomials(alone))), lambda one: one.pools)
         return [*map(self._direct, alone), *map(self._axis, joined)]
 
     def _polynomials(self, alone: Collection[int]) -> Iterator[Polynomial]:
-        """One for each bunch that is no hub, and one for each hub's own weights."""
+        """A polynomial for each group that is no hub, and one for each hub's weights; groups in ``alone`` are
+        left out."""
         hub_count = len(self.bunches.hubs)
         for number, bunch in enumerate(self.bunches.all):
             if number in alone:
@@ -93,7 +98,7 @@ class Gathering:
             yield from self._others(number, bunch, hubs, table)
 
     def _weights(self, number: int, bunch: ElementGroup) -> Array:
-        """Log-weights of a bunch's elements [state]."""
+        """Log-weights of a group's elements [state]."""
         pool = self.tabulated.scene.pools[bunch.pool]
         cells = self.cells[bunch.pool]
         raw = self.tabulated.weights[pool.family][bunch.klass]
@@ -112,7 +117,7 @@ class Gathering:
         return hubs, table
 
     def _correction(self, bunch: ElementGroup, tie: Tie) -> Array:
-        """What an unusual pair gives beyond a usual one [hub's state, element's state]."""
+        """Log-weight of an unusual pair less that of a usual one [hub's state, element's state]."""
         hub = self.bunches.hubs[tie.hub]
         if tie.left:
             return self.tabulated.unusual(tie.group, tie.pattern, bunch.pool, hub.pool).T
@@ -168,7 +173,7 @@ class Gathering:
         )
 
     def _without_hubs(self, polynomials: Sequence[Polynomial]) -> list[Polynomial]:
-        """Hubs summed out, the one that makes the smallest table first."""
+        """Sum out all hubs, the one that makes the smallest table first."""
         waiting = dict(enumerate(polynomials))
         around: dict[int, set[int]] = defaultdict(set)
         for number, polynomial in waiting.items():
@@ -187,7 +192,7 @@ class Gathering:
         return list(waiting.values())
 
     def _summed_out(self, touched: Sequence[Polynomial], hub: int) -> Polynomial:
-        """All that speaks of a hub, over what is left of it."""
+        """Multiply the polynomials of a hub and sum it out."""
         smallest, *others = sorted(touched, key=lambda p: p.table.numel())
         joint = smallest
         for other in others:
@@ -230,7 +235,7 @@ class Gathering:
 
 
 def _slow_at_once(by_profile: Array, count: int) -> bool:
-    """Whether adding alike elements one by one takes fewer steps than all of their counts at once."""
+    """Whether adding equal elements one by one takes fewer steps than all of their counts at once."""
     possible = by_profile.detach() > -math.inf
     profiles = int(possible.reshape(-1, possible.shape[-1]).any(0).sum())
     return profiles > 0 and math.comb(count + profiles - 1, profiles - 1) > 2 * count * profiles

@@ -1,8 +1,8 @@
-"""Which counts are summed out by their cumulants, before tables over what is left are contracted.
+"""Choose the counts to sum out by their cumulants, before tables over the others are contracted.
 
-Where everything said of a count is linear in it, given the others, summing it out takes a number for each
-vector of the others (see :mod:`~herbrand.engines.lifted.cumulants`): three clauses over three kinds of 1,000
-constants are a million numbers, not a thousand million. Counts that are summed out so share no table.
+Where all terms are linear in a count, given the others, summing it out takes a number for each vector of the
+others (see :mod:`~herbrand.engines.lifted.cumulants`): three clauses over three types of 1,000 constants are
+a million numbers, not a thousand million. Two counts that are summed out in this way share no table.
 
 >>> three = Structure({"a": 1001, "b": 1001, "c": 1001}, {("a", "b", "c"): frozenset("abc")})
 >>> found = three.cheapest("log")
@@ -23,19 +23,19 @@ from herbrand.engines.lifted.factors import Axes
 from herbrand.errors import BudgetError, OutOfTimeError
 
 WORTH_IT = 1e6
-"""A contraction of fewer operations is left as it is."""
+"""Operations up to which a contraction is left as it is."""
 
 GRADIENT = 3
-"""What a contraction takes with its gradient, in contractions."""
+"""Cost of a contraction with its gradient, in contractions."""
 
 AN_ENTRY = 4 * DEGREE
-"""What an interpolated number and its slope take, in operations."""
+"""Operations for one interpolated number and its slope."""
 
 
 @dataclass(frozen=True)
 class CountElimination:
-    """``entries`` of the tables that the axes ``summed`` leave; ``operations`` and ``bytes`` in all, those of
-    the gradient included."""
+    """A choice of axes to sum out first. ``entries``: of the tables that the axes ``summed`` leave;
+    ``operations`` and ``bytes``: in all, those of the gradient included."""
 
     summed: tuple[str, ...]
     entries: float
@@ -45,13 +45,15 @@ class CountElimination:
 
 @dataclass(frozen=True)
 class Structure:
-    """``sizes`` of axes; for each scope of tables over several the axes ``linear`` in all of them."""
+    """The tables over counts. ``sizes``: of axes; ``linear``: for each scope of tables over several axes,
+    those in which all of them are linear."""
 
     sizes: Mapping[str, float]
     linear: Mapping[Axes, frozenset[str]]
 
     def cheapest(self, algebra: str, budget: Budget = UNLIMITED) -> CountElimination:
-        """Greedily: the axis whose neighbours' table is smallest first, as long as the whole gets cheaper."""
+        """Choose axes greedily, that with the smallest table over its neighbours first, while the total gets
+        cheaper."""
         best = self._planned((), algebra, budget)
         if best.operations <= WORTH_IT:
             return best
@@ -64,19 +66,19 @@ class Structure:
         return best
 
     def lines(self, scope: Axes) -> frozenset[str]:
-        """The axes along which all tables over several axes within a scope are lines."""
+        """The axes in which all tables over several axes within a scope are linear."""
         inside = [other for other in self.linear if len(other) > 1 and set(other) <= set(scope)]
         bent = {name for other in inside for name in set(other) - self.linear[other]}
         return frozenset(name for name in scope if self.sizes[name] > 1) - bent
 
     def narrow(self, scope: Axes) -> float:
-        """The entries of a scope's tables where one axis is always summed out, any by itself being wanted;
-        infinity where that cannot be."""
+        """Entries of a scope's tables if one axis is always summed out, where any one axis may be wanted;
+        infinity where that is impossible."""
         lines = sorted((self.sizes[name] for name in self.lines(scope)), reverse=True)
         return self.entries(scope) / lines[1] if len(lines) > 1 else math.inf
 
     def neighbours(self, axis: str) -> Axes:
-        """The axes that some table has besides."""
+        """The other axes of all tables that have this axis."""
         return tuple(sorted({name for scope in self.linear if axis in scope for name in scope} - {axis}))
 
     def entries(self, names: Axes) -> float:

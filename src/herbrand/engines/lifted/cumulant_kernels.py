@@ -1,6 +1,6 @@
-"""The loops of :mod:`~herbrand.engines.lifted.cumulants`.
+"""The compiled loops of :mod:`~herbrand.engines.lifted.cumulants`.
 
-``weights`` [count] are logarithms; each piece has its own window ``lows`` to ``highs`` of counts that matter.
+``weights`` [count] are logarithms; each piece has a window ``lows`` to ``highs`` of counts that matter.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from herbrand.loops import loop
 Array = np.ndarray
 FIRST_ROOM = 64
 NOTHING = -100.0
-"""The logarithm of a share that no sum of such shares, however many, makes a tail of."""
+"""Logarithm of a share so small that the sum of all such shares is far below any tail."""
 
 RENEWED = 16
-"""Powers are taken anew after so many multiplications, for their digits."""
+"""Multiplications after which a power is computed afresh, before rounding errors build up."""
 
 
 @loop
@@ -64,7 +64,7 @@ def quantiles(weights: Array, tilt: float, low: int, tail: float) -> tuple[int, 
 
 @loop
 def _alone_until(weights: Array, low: int, tail: float) -> float:
-    """Up to which tilt all larger counts together stay below ``tail`` of the weight of ``low``."""
+    """Largest tilt at which all larger counts together have at most ``tail`` of the weight of ``low``."""
     least = math.log(tail / max(1, len(weights) - 1 - low))
     until = math.inf
     for k in range(low + 1, len(weights)):
@@ -74,8 +74,8 @@ def _alone_until(weights: Array, low: int, tail: float) -> float:
 
 @loop
 def pieces(weights: Array, least: float, most: float, tail: float, span: float) -> tuple[Array, Array, Array]:
-    """Edges of pieces from the least tilt to the most, and each piece's window: half its length times the
-    width of its window is at most ``span``."""
+    """Divide the tilts from ``least`` to ``most`` into pieces; their edges, and the window of each: half its
+    length times the width of its window is at most ``span``."""
     edges = np.empty(FIRST_ROOM + 1)
     lows, highs = np.empty(FIRST_ROOM, np.int64), np.empty(FIRST_ROOM, np.int64)
     edges[0], count, low = least, 0, 0
@@ -101,9 +101,10 @@ def pieces(weights: Array, least: float, most: float, tail: float, span: float) 
 def _bounded(
     weights: Array, here: float, most: float, low: int, high: int, tail: float, span: float
 ) -> tuple[float, int]:
-    """How far a piece may go, and its largest count: what is negligible at its end is so before it."""
+    """End of a piece, and its largest count: what is negligible at its end is so before it."""
     after = min(most, here + 2 * span / (high - low))
     high = max(high, quantiles(weights, after, low, tail)[1])
+    # nextafter: a piece must advance even where its length would round to nothing.
     return min(after, max(np.nextafter(here, math.inf), here + 2 * span / (high - low))), high
 
 
@@ -111,9 +112,9 @@ def _bounded(
 def fitted(
     weights: Array, edges: Array, lows: Array, highs: Array, points: Array, turn: Array, spare: float
 ) -> tuple[Array, Array, Array, Array]:
-    """For each piece the value at its anchor, and the Chebyshev coefficients of what is left when that and
-    the middle of the window times the way from the anchor are taken off; those of the slope; and how many of
-    the former are needed, the others adding up to at most ``spare``."""
+    """Fit each piece: the value at its anchor; the Chebyshev coefficients of the remainder after subtracting
+    that and the window's middle times the distance from the anchor; those of the slope; and how many of the
+    former are needed for the others to add up to at most ``spare``."""
     count, degree = len(lows), len(points)
     offsets = np.empty(count)
     values, slopes = np.zeros((count, degree)), np.zeros((count, degree))
@@ -140,13 +141,13 @@ def fitted(
 
 @loop
 def _anchor(edges: Array, p: int) -> float:
-    """The point of a piece where tilts are smallest, so that products with them keep their digits."""
+    """The point of a piece with the smallest absolute tilt, so that products with it keep their digits."""
     return min(max(0.0, edges[p]), edges[p + 1])
 
 
 @loop
 def _moved(shares: Array, low: int, high: int, way: float) -> tuple[float, float]:
-    """The sum of shares tilted by ``way`` around the window's middle, and the mean count."""
+    """Sum of shares tilted by ``way`` around the window's middle, and the mean count."""
     middle, step = (low + high) / 2, math.exp(way)
     total, moment, factor = 0.0, 0.0, 0.0
     for k in range(low, high + 1):
@@ -159,7 +160,7 @@ def _moved(shares: Array, low: int, high: int, way: float) -> tuple[float, float
 
 @loop
 def _piece(edges: Array, tilt: float, guess: int) -> int:
-    """The piece that a tilt is in; neighbours of the last one are looked at first."""
+    """The piece of a tilt; the neighbours of ``guess`` are tried before a binary search."""
     low, high = 0, len(edges) - 2
     for near in (guess, guess + 1, guess - 1):
         if low <= near <= high and edges[near] <= tilt <= edges[near + 1]:
@@ -175,13 +176,14 @@ def _piece(edges: Array, tilt: float, guess: int) -> int:
 
 @loop
 def _place(edges: Array, tilt: float, p: int) -> float:
-    """Where in a piece, from -1 to 1, also if the piece is so short that its middle is rounded."""
+    """Position of a tilt in its piece, from -1 to 1; 0 in a piece so short that it has rounded to a point."""
     half = (edges[p + 1] - edges[p]) / 2
     return 0.0 if half == 0 else min(1.0, max(-1.0, (tilt - (edges[p] + edges[p + 1]) / 2) / half))
 
 
 @loop
 def _clenshaw(coefficients: Array, needed: int, x: float) -> float:
+    # Clenshaw's recurrence for a sum of Chebyshev polynomials.
     one, two = 0.0, 0.0
     for m in range(needed - 1, 0, -1):
         one, two = coefficients[m] + 2 * x * one - two, one
@@ -228,7 +230,7 @@ def pulled_back(
     points: Array,
     turn: Array,
 ) -> Array:
-    """The gradient of Σ gains × cumulant by each weight, through the values at the pieces' points."""
+    """Gradient of Σ gains × cumulant by each weight, through the values at the pieces' points."""
     count, degree = len(lows), len(points)
     gathered = np.zeros((count, degree))
     p = 0
@@ -257,7 +259,7 @@ def pulled_back(
 
 @loop
 def summed_one_by_one(tilts: Array, weights: Array) -> tuple[Array, Array]:
-    """Without pieces: the cumulant and its slope at each tilt."""
+    """The cumulant and its slope at each tilt, without pieces."""
     values, slopes = np.empty(len(tilts)), np.empty(len(tilts))
     for i in range(len(tilts)):
         values[i], slopes[i] = log_sum(weights, tilts[i], 0, len(weights) - 1)
@@ -266,7 +268,7 @@ def summed_one_by_one(tilts: Array, weights: Array) -> tuple[Array, Array]:
 
 @loop
 def pulled_back_one_by_one(tilts: Array, gains: Array, weights: Array, values: Array) -> Array:
-    """The gradient of Σ gains × cumulant by each weight."""
+    """Gradient of Σ gains × cumulant by each weight, without pieces."""
     gradient = np.zeros(len(weights))
     for i in range(len(tilts)):
         if gains[i] != 0.0:

@@ -1,17 +1,17 @@
 """Sums over a count, for very many tilts at once: K(t) = log Σₖ exp(bₖ + t k), interpolated within a bound.
 
-A clause over independent variables says w × a product of counts, so given the others it only *tilts* each
-count k by t k. Summing k out of a table is then one function of one number, however many others there are.
-K is the cumulant of the weights b: convex, analytic, its slope the mean of k.
+A clause over independent variables adds w × a product of counts, so given the others it only *tilts* each
+count k by t k. Summing k out of a table is then one function of one number, however many others there are. K
+is the cumulant generating function of the weights b: convex, analytic, its slope the mean of k.
 
 The bound. Order tilted distributions by t: what is below a low quantile at a piece's left end is below it
 throughout, what is above a high quantile at its right end likewise. So within a piece only a window of W
-counts matters, and leaving the others out moves K by at most -log(1 - 2 ``TAIL``). Over the window,
-Σ exp(bₖ + z k) has no zero for complex z with an imaginary part y of less than π / W: its terms, turned by
-the middle of the window, all point within y W / 2 < π / 2 of one direction. So K is analytic there, and on
-Bernstein's ellipse of parameter ρ that reaches ``ANGLE`` / W up, K less a line through the centre is at most
-M (see :func:`error_bound`); interpolation in Chebyshev points of degree p errs by at most 4 M ρ^-p / (ρ - 1).
-Pieces are as long as keeps ρ: at most 32 for every element counted, for binomial weights fewer than one.
+counts matters, and leaving the others out moves K by at most -log(1 - 2 ``TAIL``). Over the window, Σ exp(bₖ
++ z k) has no zero for complex z with an imaginary part y of less than π / W: its terms, turned by the middle
+of the window, all point within y W / 2 < π / 2 of one direction. So K is analytic there, and on Bernstein's
+ellipse of parameter ρ that reaches ``ANGLE`` / W up, K less a line through the centre is at most M (see
+:func:`error_bound`); interpolation in Chebyshev points of degree p errs by at most 4 M ρ^-p / (ρ - 1). Pieces
+are as long as keeps ρ: at most 32 for every element counted, for binomial weights fewer than one.
 
 >>> coin = Cumulant.fitted(np.zeros(2), -3.0, 3.0)
 >>> bool(abs(coin.at(np.array([1.0]))[0] - math.log(1 + math.e)) < error_bound() + 1e-15)
@@ -33,34 +33,34 @@ from herbrand.engines.lifted import cumulant_kernels as kernels
 from herbrand.loops import often
 
 TAIL = 1e-14
-"""What of a distribution a window may leave out on either side."""
+"""Share of a distribution that a window may leave out on either side."""
 
 SPAN = 1.0
 """Half a piece's length times its window's width, at most."""
 
 ANGLE = 2.8
-"""How near to π the ellipse comes."""
+"""Half-height of the ellipse times the window's width; it must be below π."""
 
 DEGREE = 18
 SPARE = 1e-15
 """The last coefficients that add up to less are left out: pieces of smooth weights need few."""
 
 _OPERATIONS_A_COUNT = 100
-"""What dividing the tilts into pieces takes."""
+"""Operations for each count when the tilts are divided into pieces."""
 
 FEW = 64
-"""So few tilts, or counts, are summed one by one."""
+"""Most tilts, or counts, that are summed one by one."""
 
 PLACES = np.arange(DEGREE + 1) + 0.5
 POINTS = np.cos(math.pi * PLACES / (DEGREE + 1))
 TURN = (
     2 / (DEGREE + 1) * np.cos(math.pi * np.outer(np.arange(DEGREE + 1), PLACES) / (DEGREE + 1))
 ) * np.where(np.arange(DEGREE + 1) == 0, 0.5, 1.0)[:, None]
-"""From values at the points to Chebyshev coefficients."""
+"""Matrix from values at the points to Chebyshev coefficients."""
 
 
 def error_bound() -> float:
-    """How far an interpolated cumulant can be off, rounding aside."""
+    """Bound of an interpolated cumulant's error, without rounding."""
     rise = ANGLE / SPAN  # (ρ - 1/ρ) / 2 times the half length reaches ANGLE / W
     rho = rise + math.sqrt(rise * rise + 1)
     along = (rho + 1 / rho) / 2 * SPAN / 2  # the slope is within W / 2 of the window's middle
@@ -70,8 +70,8 @@ def error_bound() -> float:
 
 @dataclass(frozen=True, eq=False)
 class Cumulant:
-    """Of ``weights`` [count]: ``edges`` of its pieces, each with the window ``lows`` to ``highs`` and
-    Chebyshev coefficients: those of the ``values`` that are ``needed``, and of the ``slopes``."""
+    """The cumulant of ``weights`` [count]: ``edges`` of its pieces, each with a window ``lows`` to ``highs``
+    and Chebyshev coefficients: those of the ``values`` that are ``needed``, and of the ``slopes``."""
 
     weights: np.ndarray
     edges: np.ndarray
@@ -84,7 +84,7 @@ class Cumulant:
 
     @classmethod
     def fitted(cls, weights: np.ndarray, least: float, most: float) -> Cumulant:
-        """For tilts from the least to the most; some weight must be finite."""
+        """Fit the cumulant for tilts from ``least`` to ``most``; some weight must be finite."""
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         divided = often(kernels.pieces, _OPERATIONS_A_COUNT * weights.size)
         edges, lows, highs = divided(weights, least, most, TAIL, SPAN)
@@ -103,7 +103,7 @@ class Cumulant:
         return sloped(tilts.ravel(), self.edges, self.lows, self.highs, self.slopes).reshape(tilts.shape)
 
     def pulled_back(self, tilts: np.ndarray, gains: np.ndarray) -> np.ndarray:
-        """The gradient of the sum of gains times K by each weight."""
+        """Gradient of the sum of gains times K by each weight."""
         pieces = (self.weights, self.edges, self.lows, self.highs, POINTS, TURN)
         windows = int((self.highs - self.lows + DEGREE).sum())
         back = often(kernels.pulled_back, (tilts.size + windows) * DEGREE)
@@ -149,7 +149,8 @@ def largest(weights: Array, tilts: Array) -> Array:
 
 
 def _hull(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The counts that are best for some tilt, and between each two of them the tilt at which both are."""
+    """The counts that are best for some tilt (the upper hull), and the tilt at which each two neighbours are
+    equal."""
     corners: list[int] = []
     turns: list[float] = []
     for count in np.flatnonzero(weights > -math.inf).tolist() or [0]:
@@ -169,7 +170,7 @@ def _is_small(weights: np.ndarray, tilts: np.ndarray) -> bool:
 
 
 def _one_by_one(tilts: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The cumulant and its slope at each tilt, in one row."""
+    """The cumulant and its slope at each tilt, flattened."""
     return often(kernels.summed_one_by_one, 2 * tilts.size * weights.size)(tilts.ravel(), weights)
 
 

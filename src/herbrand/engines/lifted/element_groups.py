@@ -1,8 +1,9 @@
-"""Elements that are counted together, and the few that are not: hubs.
+"""Groups of elements that are counted together, and hubs, the few elements that are not.
 
-A pair with unusual knowledge links its two elements. Hubs are a set of elements that meets every link; all
-other elements have links to hubs only, and those of one class with the same links are a
-:class:`ElementGroup`: given the hubs' states, they are alike and independent but for what counts say.
+A pair with unusual evidence links its two elements. Hubs are a set of elements that meets every link; all
+other elements have links to hubs only, and those of one class with the same links are an
+:class:`ElementGroup`: given the hubs' states, they are exchangeable, and independent except through terms
+over counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ Node = tuple[int, int]
 
 @dataclass(frozen=True, order=True)
 class Tie:
-    """What links an element to a hub: a pattern of a group; ``left``: whether the element is the left one."""
+    """A link of an element to a hub: a pattern of a pair group; ``left``: whether the element is the left
+    one."""
 
     hub: int
     group: int
@@ -36,7 +38,7 @@ class Tie:
 
 @dataclass(frozen=True, eq=False)
 class ElementGroup:
-    """``elements`` of a pool and a class. A hub is a bunch of one."""
+    """Elements of a pool and a class with the same ties. A hub is a group of one."""
 
     pool: int
     klass: int
@@ -49,8 +51,9 @@ class ElementGroup:
 
 @dataclass(frozen=True, eq=False)
 class ElementGroups:
-    """``hubs`` have ties to hubs before them only. ``settled``: how many unusual pairs of single states there
-    are, by group, pattern and pools. ``sizes``: how many elements each pool has."""
+    """All element groups. ``hubs`` have ties to hubs before them only. ``settled``: number of unusual pairs
+    whose elements have one state each, by group, pattern and pools. ``sizes``: number of elements of each
+    pool."""
 
     hubs: tuple[ElementGroup, ...]
     others: tuple[ElementGroup, ...]
@@ -59,12 +62,12 @@ class ElementGroups:
 
     @cached_property
     def all(self) -> tuple[ElementGroup, ...]:
-        """Hubs first: their numbers are those of hubs."""
+        """All groups, hubs first, so that they keep their numbers."""
         return (*self.hubs, *self.others)
 
     @cached_property
     def whole_pools(self) -> frozenset[int]:
-        """Bunches without ties that are all of their pool."""
+        """Groups without ties that contain all elements of their pool."""
         return frozenset(
             number
             for number, bunch in enumerate(self.all)
@@ -73,7 +76,7 @@ class ElementGroups:
 
     @cached_property
     def largest(self) -> frozenset[int]:
-        """The largest bunch of each pool."""
+        """The largest group of each pool."""
         best: dict[int, int] = {}
         for number, bunch in enumerate(self.all):
             if bunch.pool not in best or len(bunch) > len(self.all[best[bunch.pool]]):
@@ -119,7 +122,7 @@ def _bunch(tabulated: Tabulated, nodes: list[Node], ties: list[Tie]) -> ElementG
 
 
 def _place(tabulated: Tabulated, node: Node) -> tuple[int, int]:
-    """The pool and the class of an element."""
+    """Pool and class of an element."""
     family, element = node
     scene = tabulated.scene
     return int(scene.pool_of[family][element]), int(scene.elements[family].class_of[element])
@@ -128,7 +131,7 @@ def _place(tabulated: Tabulated, node: Node) -> tuple[int, int]:
 def _links(
     tabulated: Tabulated,
 ) -> tuple[dict[tuple[Node, Node], list[tuple[int, int]]], dict[tuple[int, int, int, int], int]]:
-    """Unusual pairs by their elements; those that have one state each are only counted."""
+    """Unusual pairs by their elements; pairs whose elements have one state each are only counted."""
     scene = tabulated.scene
     links: dict[tuple[Node, Node], list[tuple[int, int]]] = defaultdict(list)
     settled: dict[tuple[int, int, int, int], int] = {}
@@ -155,7 +158,7 @@ def _links(
 
 
 def _cover(links: Mapping[tuple[Node, Node], object]) -> list[Node]:
-    """Elements that meet every link: those with the most links first."""
+    """A vertex cover of the links, chosen greedily: elements with the most links first."""
     around: dict[Node, set[Node]] = defaultdict(set)
     for one, other in links:
         around[one].add(other)

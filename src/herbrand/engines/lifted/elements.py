@@ -1,7 +1,7 @@
-"""What is known of single elements: those of which the same is known are one class.
+"""Classes of single elements: elements with the same evidence are one class.
 
-Takes a family of own atoms; gives :class:`Elements`, a class for each element, which cells are possible in
-each class, and what soft evidence gives them. An element that a term names has a class of its own.
+Takes a family of own atoms; gives :class:`Elements`: a class for each element, the cells possible in each
+class, and their log-weights from soft evidence. An element that a term names is a class by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from herbrand.program.program import Program
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """``class_of`` [element]; ``possible`` and ``opinions`` [class, cell]; ``first`` of each class."""
+    """Classes of elements. ``class_of`` [element]; ``possible`` and ``opinions`` [class, cell]; ``first``
+    element of each class."""
 
     class_of: np.ndarray
     possible: np.ndarray
@@ -36,7 +37,7 @@ def element_count(type_name: str, program: Program) -> int:
 
 
 def elements_of(family: Family, named: Collection[int], evidence: Evidence) -> Elements:
-    """The classes of a family's elements; each element that is ``named`` has one of its own."""
+    """The classes of a family's elements; each element in ``named`` is a class by itself."""
     count = element_count(family.type, evidence.program)
     alone = np.zeros(count, dtype=np.int64)
     alone[sorted(named)] = 1 + np.arange(len(named))
@@ -57,10 +58,10 @@ def elements_of(family: Family, named: Collection[int], evidence: Evidence) -> E
 
 
 def known_values(own: Own, count: int, evidence: Evidence) -> np.ndarray:
-    """The value of each element's own atom, or ``LATENT``."""
+    """Value of each element's own atom, or ``LATENT``."""
     return evidence.known(own.predicate).lookup(own_codes(own, count))
 
 
 def own_codes(own: Own, count: int) -> np.ndarray:
-    """The code of each element's own atom."""
+    """Code of each element's own atom."""
     return np.arange(count) * (count + 1 if own.diagonal else 1)

@@ -1,8 +1,8 @@
 """Exact inference by counting: the cost grows with a power of the number of constants, not exponentially.
 
-Guarantee: ``exact``, up to rounding. What counting cannot take (links between three variables, atoms of three
-arguments, quantifiers over pairs, evidence that leaves no symmetry) it hands over: :func:`lifted` leaves it
-to ground elimination where that is affordable, and the answer says so.
+Guarantee: ``exact``, up to rounding. Counting refuses links between three variables, atoms of three
+arguments, quantifiers over pairs, and evidence that leaves no symmetry. Then :func:`lifted` falls back to
+ground elimination where that is affordable, and the answer says so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question
 
 TOTAL_ONLY = Question(atoms=(), formulas=(Truth(True),))
-"""For the cost of a partition alone: no atom is read."""
+"""Question for the cost of a partition alone, where no atom is read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class LiftedState:
 
 @dataclass(frozen=True)
 class Lifted:
-    """Counting within ``memory`` bytes and ``most_operations``."""
+    """The counting engine, within the budget's memory and ``most_operations``."""
 
     budget: Budget = UNLIMITED
     most_operations: float = Exact.most_operations
@@ -112,7 +112,7 @@ class Lifted:
         )
 
     def explain(self, state: LiftedState, status: Status) -> Explanation:
-        """The log-odds shared out among the statements, each with all its groundings."""
+        """Share out the log-odds among the statements, each with all its groundings."""
         problem, question = state.problem, state.question
         asked = ExplainedAtom.of(question, problem.evidence)
         shares = attributed(
@@ -126,7 +126,7 @@ class Lifted:
     def _forcing(
         self, problem: Problem, question: Question, status: Status, log_odds: float
     ) -> tuple[Reason, ...]:
-        """Which statements force an answer, found on the ground where that is small."""
+        """The statements that force an answer, by ground elimination where that is affordable."""
         try:
             ground = first_state(self.exact, problem.evidence.program, question)
             return self.exact.explain(ground, status).reasons
@@ -134,7 +134,7 @@ class Lifted:
             return (forced(log_odds),)
 
     def _affordable(self, problem: Problem, question: Question, within: Budget = UNLIMITED) -> Problem:
-        """The problem, or :class:`NotLiftableError` where counting would exceed the limits."""
+        """The problem itself. Raises :class:`NotLiftableError` where counting would exceed the limits."""
         allowed, cost = self.budget.bytes, problem.cost(question, within)
         if cost.bytes > allowed:
             needed = readable(cost.bytes) if math.isfinite(cost.bytes) else "more than any machine has"
@@ -148,7 +148,8 @@ class Lifted:
 
     def _contradiction(self, problem: Problem) -> HerbrandError:
         """The error for a total of minus infinity: a contradiction only where hard statements alone, counted
-        without weights, leave no world; a smallest set is found on the ground where that is small."""
+        without weights, leave no world; a smallest set of them is found by ground inference where that is
+        affordable."""
         program, allowed = problem.evidence.program, self.budget
         try:
             satisfiable = self._affordable(unweighted(problem), TOTAL_ONLY).total > -math.inf
@@ -157,7 +158,7 @@ class Lifted:
         return no_weight() if satisfiable else proved_contradiction(program, allowed)
 
     def _formula_rows(self, state: LiftedState, solution: Solution) -> tuple[Row, ...]:
-        """The probability of every instance of the queried formulas."""
+        """Rows with the probability of every instance of the queried formulas."""
         evidence = state.problem.evidence
         world, alike = ChosenWorld(evidence, solution.of, self.budget), AlikeConstants(evidence)
         rows: list[Row] = []
@@ -172,8 +173,8 @@ class Lifted:
         return tuple(rows)
 
     def _shares(self, alike: AlikeConstants, solution: Solution, closed: Sequence[Formula]) -> list[float]:
-        """The share of the partition that worlds with each instance of a formula have; those whose constants
-        are alike have the same."""
+        """Probability of each instance of a formula, counted once for all instances whose constants are
+        exchangeable."""
         patterns = list(map(alike.pattern, closed))
         examples = dict(zip(patterns, closed, strict=True))
         known = {pattern: self._probability(solution, one) for pattern, one in examples.items()}
@@ -183,7 +184,8 @@ class Lifted:
         return min(1.0, math.exp(self._supposing(solution.problem, formula) - solution.total))
 
     def _in_world(self, world: ChosenWorld, solution: Solution, formula: Formula) -> float:
-        """1 or 0 in the most probable world; in some such world, where it is too large to look at."""
+        """1 or 0 in the most probable world; where that is too large to evaluate, 1 if some such world
+        satisfies the formula."""
         try:
             return float(world.holds(formula))
         except BudgetError:
@@ -191,7 +193,7 @@ class Lifted:
             return float(math.isclose(with_formula, solution.total, abs_tol=1e-9))
 
     def _supposing(self, problem: Problem, formula: Formula) -> float:
-        """The total of worlds with the formula."""
+        """The total of the worlds in which the formula holds."""
         program = problem.evidence.program
         forbidden = forbidding(program, formula)
         supposing = problem_of(program, problem.evidence, forbidden, problem.most, budget=self.budget)
@@ -204,7 +206,7 @@ def _cost(state: LiftedState) -> Cost:
 
 
 def lifted(budget: Budget = UNLIMITED, most_operations: float = Lifted.most_operations) -> Fallback:
-    """Counting, and what it cannot take by ground elimination."""
+    """Counting, with ground elimination for what it refuses."""
     counting = Lifted(budget, most_operations)
     says, refusal = "answered by ground elimination", "lifted inference does not apply"
     return Fallback(counting, counting.exact, says, refusal)

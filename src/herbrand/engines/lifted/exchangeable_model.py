@@ -1,8 +1,8 @@
-"""Everything about a program that counting needs and that does not depend on the weights' values.
+"""The parts of a counting problem that do not depend on the values of weights.
 
 Owns :class:`ExchangeableModel`: families of own atoms, classes of elements, groups of binary predicates with
-what is known of their pairs, and the pools: the elements of a family that terms do not distinguish. A
-constant that a formula about several elements names is a pool by itself.
+the evidence on their pairs, and pools: the elements of a family that terms do not distinguish. A constant
+that a formula about several elements names is a pool by itself.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program, Template
 
 MOST_POOLS = 2_000
-"""Counts of more are no easier to sum out than the ground atoms."""
+"""Most pools; counts of more are no easier to sum out than the ground atoms."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """``elements`` of a family; ``range`` says which they are to a slot."""
+    """Elements of a family that terms do not distinguish; ``range``: which elements these are, for a slot."""
 
     family: int
     range: Range
@@ -58,10 +58,10 @@ class ExchangeableModel:
     knowledge: tuple[PairKnowledge, ...]
     pools: tuple[Pool, ...]
     named: tuple[frozenset[int], ...]
-    """For each family the constants that terms name."""
+    """For each family, the constants that terms name."""
 
     def family_with(self, type_name: str, own: Own) -> int:
-        """The family that an own atom is in."""
+        """The family of an own atom."""
         return self._family_of[type_name, own]
 
     @cached_property
@@ -69,7 +69,7 @@ class ExchangeableModel:
         return {(f.type, own): i for i, f in enumerate(self.families) for own in f.owns}
 
     def group_with(self, predicate: str) -> int:
-        """The group of pairs that a predicate of two arguments is in."""
+        """The pair group of a predicate of two arguments."""
         return next(i for i, group in enumerate(self.groups) if any(predicate == x for x, _ in group.atoms))
 
     @cached_property
@@ -82,7 +82,7 @@ class ExchangeableModel:
 
     @cached_property
     def _pool_alone(self) -> dict[tuple[int, Range], int]:
-        """The pool of a family's constant that has one by itself."""
+        """The pool of each constant that is a pool by itself."""
         return {(p.family, p.range): i for i, p in enumerate(self.pools) if isinstance(p.range, int)}
 
     def pools_in(self, slot: Slot) -> tuple[int, ...]:
@@ -94,12 +94,12 @@ class ExchangeableModel:
         return tuple(i for i in self.pools_of[family] if covers(slot, self.pools[i].range))
 
     def pools_with(self, term: CountTerm) -> set[int]:
-        """The pools that a term about several elements speaks of."""
+        """The pools over which the slots of a term about several elements range."""
         return {pool for slot in term.slots if slot.literals for pool in self.pools_in(slot)}
 
     @cached_property
     def literals_of(self) -> tuple[tuple[Literals, ...], ...]:
-        """For each pool what count terms about several elements say of one of its elements."""
+        """For each pool, the literals of slots that range over it in count terms about several elements."""
         literals: list[dict[Literals, None]] = [{} for _ in self.pools]
         for term in self.terms.counts:
             for slot in term.slots if term.single is None else ():
@@ -108,7 +108,7 @@ class ExchangeableModel:
         return tuple(map(tuple, literals))
 
     def linear_in(self, term: CountTerm) -> frozenset[int]:
-        """The pools in whose counts a term is linear: one slot of each product, at most, ranges over them."""
+        """The pools in whose counts a term is linear: at most one slot of each product ranges over them."""
         if term.weight is None:
             return frozenset()
         times: Counter[int] = Counter()
@@ -122,7 +122,7 @@ class ExchangeableModel:
         return frozenset(pool for pool, most in times.items() if most == 1) - bent
 
     def elements_in(self, slot: Slot) -> int:
-        """How many elements a slot without literals ranges over."""
+        """Number of elements that a slot without literals ranges over."""
         if slot.constant is not None:
             return 1
         return element_count(slot.type, self.program) - len(slot.excluded)
@@ -137,7 +137,7 @@ class ExchangeableModel:
 
     @cached_property
     def switches(self) -> tuple[str, ...]:
-        """Propositions that terms about pairs depend on: their values are tried one after another."""
+        """Propositions on which terms about pairs depend; their values are tried one after another."""
         return tuple(sorted({own.predicate for term in self.terms.pairs for own, _ in term.given}))
 
 
@@ -148,14 +148,15 @@ def exchangeable_model_of(
     by_class: bool = False,
     budget: Budget = UNLIMITED,
 ) -> ExchangeableModel:
-    """``by_class``: elements of which different things are known are in different pools. Raises
+    """The model of a program. ``by_class``: elements with different evidence are in different pools. Raises
     :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
     terms = terms_of(program, templates, budget)
     families = list(families_of(terms, program))
     family_of = {(f.type, own): i for i, f in enumerate(families) for own in f.owns}
 
     def side(slots: Sequence[Slot], type_name: str) -> int:
-        """The family of one side of a group: of what terms say of it, or, if nothing, one without atoms."""
+        """The family of one side of a group: that of the atoms in terms about it, or, if there are none, one
+        without atoms."""
         for slot in slots:
             if slot.literals:
                 return family_of[slot.type, slot.literals[0][0]]
@@ -202,7 +203,7 @@ def _named(
     groups: Sequence[PairGroup],
     family_of: dict[tuple[str, Own], int],
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """Constants that terms name by themselves, and those that terms about several elements do."""
+    """Constants named by terms about one element, and constants named by terms about several."""
 
     def here(slot: Slot) -> bool:
         return bool(slot.literals) and family_of[slot.type, slot.literals[0][0]] == index
@@ -228,8 +229,8 @@ def _sides(terms: Sequence[PairTerm]) -> Iterator[Slot]:
 def _pools(
     index: int, family: Family, apart: frozenset[int], program: Program, elements: Elements | None
 ) -> Iterator[Pool]:
-    """One for each constant that is distinguished, and one for all others; or, with their ``elements``,
-    one for each class of these."""
+    """A pool for each constant that is named, and one for all others; or, given their ``elements``, one for
+    each class of these."""
     count = element_count(family.type, program)
     others = np.setdiff1d(np.arange(count), sorted(apart))
     classes = np.zeros(len(others)) if elements is None else elements.class_of[others]

@@ -1,4 +1,4 @@
-"""Tables over counts: what pairs, and formulas about several elements, give each vector of counts."""
+"""Tables over counts: log-weights of pairs, and of formulas about several elements, for each count vector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ Axes = tuple[str, ...]
 
 
 def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Array]:
-    """What a usual pair of elements of two pools gives [profile, profile]; flat ones are elsewhere."""
+    """Log-weight of a usual pair of elements of two pools [profile, profile], without flat tables, which are
+    folded into the elements' weights."""
     tables: dict[tuple[int, int], Array] = {}
     for link in tabulated.tables:
         one, other = link[1:]
@@ -35,8 +36,8 @@ def usual_pairs(tabulated: Tabulated) -> dict[tuple[int, int], Array]:
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """``counts`` [row, profile] of each pool and the name of its axis. ``pairs``: what has been added to the
-    tables of usual pairs, as zeros, to be differentiated."""
+    """Tables over counts. ``counts`` [row, profile] and ``names`` (of its axis) of each pool. ``pairs``:
+    zeros added to the tables of usual pairs, by which the total is differentiated."""
 
     tabulated: Tabulated
     counts: Mapping[int, Array]
@@ -52,7 +53,7 @@ class Factors:
         return self.tabulated.cells
 
     def of_pairs(self) -> Iterator[tuple[Axes, Array]]:
-        """What the usual pairs of every two pools give."""
+        """Log-weights of all usual pairs between each two pools."""
         tables = usual_pairs(self.tabulated)
         for (one, other), table in tables.items():
             self.pairs[one, other] = arrays.zeros_like(table).detach().watch()
@@ -64,11 +65,11 @@ class Factors:
                 yield (self.names[one], self.names[other]), between
 
     def scope(self, term: CountTerm) -> Axes:
-        """The axes that a term about several elements depends on."""
+        """The axes on which a term about several elements depends."""
         return tuple(dict.fromkeys(self.names[pool] for pool in sorted(self.scene.pools_with(term))))
 
     def of_counts(self, term: CountTerm) -> Array:
-        """What a formula about several elements that nothing links gives, over its scope."""
+        """Log-weights of a formula about several elements that no binary atom links, over its scope."""
         table = self.product(term, self.scope(term))
         if term.weight is None:
             return arrays.zeros_like(table).masked_fill(table > 0, -math.inf)
@@ -76,7 +77,7 @@ class Factors:
 
     def line(self, term: CountTerm, pool: int) -> tuple[Array, Array]:
         """The table of a term that is linear in a pool's counts, as base + slope × the count of its second
-        profile: both over the scope, whose axis of the pool has one row."""
+        profile; both are over the scope, with one row along the pool's axis."""
         count = float(len(self.scene.pools[pool]))
         ends = arrays.tensor([[count, 0.0], [0.0, count]], dtype=FLOAT)
         table = replace(self, counts={**self.counts, pool: ends}).of_counts(term)
@@ -84,7 +85,7 @@ class Factors:
         return first, (last - first) / count
 
     def product(self, term: CountTerm, scope: Axes) -> Array:
-        """How many groundings of a term there are, over its scope."""
+        """Number of groundings of a term that hold, over its scope."""
         sizes = {self.names[pool]: len(self.counts[pool]) for pool in self.scene.pools_with(term)}
         table = arrays.ones([sizes[name] for name in scope], dtype=FLOAT)
         for number in term.numbers:
@@ -112,7 +113,7 @@ class Factors:
         return total
 
     def _slot(self, slot: Slot, scope: Axes) -> Array:
-        """How many elements are in a slot, over the scope's axes."""
+        """Number of elements in a slot, over the scope's axes."""
         if not slot.literals:
             return arrays.full([1] * len(scope), float(self.scene.elements_in(slot)), dtype=FLOAT)
         total = arrays.zeros([1] * len(scope), dtype=FLOAT)
@@ -125,7 +126,7 @@ class Factors:
 
 
 def _within(left: Array, right: Array, table: Array, same: bool) -> Array:
-    """What all pairs of elements on one axis give for each of its counts [row]."""
+    """Log-weight of all pairs of elements on one axis, for each of its count vectors [row]."""
     total = arrays.zeros(len(left), dtype=FLOAT)
     for i in range(table.shape[0]):
         for j in range(i if same else 0, table.shape[1]):

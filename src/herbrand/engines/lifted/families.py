@@ -1,7 +1,7 @@
-"""Own atoms of elements that some term ties together, and the cells: all value combinations they can take.
+"""Families of own atoms that terms tie together, and their cells: the value combinations they can take.
 
-A family is a smallest set of own atoms of one type such that no term speaks, of one element, of atoms in two
-families. Counts of different families are then independent but for what terms say of counts.
+A family is a smallest set of own atoms of one type such that no term contains atoms of two families about one
+element. Counts of different families are then independent except through terms over counts.
 
 >>> family = Family("person", (Own("smokes"), Own("cancer")), (2, 2))
 >>> family.holding(((Own("cancer"), (1,)),))
@@ -38,7 +38,8 @@ TypedOwn = tuple[str, Own]
 
 @dataclass(frozen=True)
 class Family:
-    """``sizes``: how many values each own atom has; a cell is their joint index, the last the fastest."""
+    """A family of own atoms. ``sizes``: number of values of each; a cell is their joint index, the last the
+    fastest."""
 
     type: str
     owns: tuple[Own, ...]
@@ -49,13 +50,13 @@ class Family:
         return math.prod(self.sizes)
 
     def values(self, own: Own) -> np.ndarray:
-        """The value of an own atom in each cell."""
+        """Value of an own atom in each cell."""
         place = self.owns.index(own)
         faster = math.prod(self.sizes[place + 1 :])
         return np.arange(self.cells) // faster % self.sizes[place]
 
     def holding(self, literals: Literals) -> np.ndarray:
-        """The cells in which all literals hold."""
+        """Whether all literals hold in each cell."""
         holds = np.ones(self.cells, dtype=bool)
         for own, allowed in literals:
             holds &= np.isin(self.values(own), allowed)
@@ -63,7 +64,7 @@ class Family:
 
 
 def families_of(terms: Terms, program: Program) -> tuple[Family, ...]:
-    """All families of own atoms that are latent or that some term, or table of a network, speaks of."""
+    """All families of own atoms that are latent, or occur in a term or in a network's table."""
     tied: list[list[TypedOwn]] = [_owned([slot]) for term in terms.counts for slot in term.slots]
     tied += [
         [(PROPOSITIONS, Own(name)) for name in table.scope]
@@ -78,12 +79,12 @@ def families_of(terms: Terms, program: Program) -> tuple[Family, ...]:
 
 
 def _owned(slots: Iterable[Slot]) -> list[TypedOwn]:
-    """The own atoms that slots speak of."""
+    """The own atoms in slots."""
     return [(slot.type, own) for slot in slots for own, _ in slot.literals]
 
 
 def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[list[Slot], ...]]:
-    """For each group of binary predicates that terms tie together, the slots whose families must be one."""
+    """For each group of tied binary predicates, the slots whose families must be one."""
     for group in binary_groups(pairs, program):
         slots = [(term.left, term.right) for term in pairs if term.atoms[0][0] in group]
         types = program.signature.predicates[group[0]].types
@@ -94,7 +95,7 @@ def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[li
 
 
 def binary_groups(pairs: Sequence[PairTerm], program: Program) -> list[tuple[str, ...]]:
-    """Binary predicates that some term speaks of together; latent ones that none speaks of are alone."""
+    """Groups of binary predicates that occur in one term; latent ones in no term are alone."""
     binary = (one for one in program.signature.predicates.values() if one.arity == 2)
     together = [{one.name} for one in binary if has_say(one.name, program)]
     together += [{name for name, _, _ in term.atoms} for term in pairs]
@@ -102,7 +103,8 @@ def binary_groups(pairs: Sequence[PairTerm], program: Program) -> list[tuple[str
 
 
 def has_say(predicate: str, program: Program) -> bool:
-    """Whether its atoms bear on the sum though no term speaks of them: latent, or with soft evidence."""
+    """Whether a predicate's atoms bear on the sum even if no term contains them: latent, or with soft
+    evidence."""
     return program.is_open(predicate) or bool(len(program.table(predicate).soft))
 
 

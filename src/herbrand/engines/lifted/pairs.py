@@ -1,8 +1,8 @@
-"""Atoms of two different elements: what is known of each pair, and the tables they sum out to.
+"""Atoms of two different elements: the evidence on each pair, and the tables from summing the atoms out.
 
 Binary predicates that terms tie together make a :class:`PairGroup`. Given the cells of its two elements, a
 pair's atoms are independent of all others, so they are summed out at once: a table [left cell, right cell]
-for each :class:`Pattern` of what is known of them. Nearly all pairs have the default pattern; the others are
+for each :class:`Pattern` of evidence on them. Nearly all pairs have the default pattern; the others are
 listed.
 """
 
@@ -27,7 +27,7 @@ from herbrand.program.program import Program
 MOST_ENTRIES = 2**22
 
 Range = frozenset[int] | int
-"""A pool's elements: one constant, or all but those that have pools of their own."""
+"""The elements of a pool: one constant, or all but those in the set, which have pools of their own."""
 
 Atom = tuple[str, bool]
 """A predicate, and whether its arguments are the pair's elements in the group's order."""
@@ -35,7 +35,8 @@ Atom = tuple[str, bool]
 
 @dataclass(frozen=True)
 class PairGroup:
-    """``families``: those of its left and right elements; one and the same where the types are."""
+    """A group of tied binary predicates. ``families``: those of its left and right elements; the same where
+    the types are."""
 
     types: tuple[str, str]
     atoms: tuple[Atom, ...]
@@ -57,7 +58,7 @@ class PairGroup:
 
     @cached_property
     def _naming(self) -> dict[tuple[int | None, int | None], list[int]]:
-        """The terms by the constants that their left and right slots name."""
+        """Numbers of the terms, by the constants that their left and right slots name."""
         by_constants: dict[tuple[int | None, int | None], list[int]] = {}
         for number, term in enumerate(self.terms):
             by_constants.setdefault((term.left.constant, term.right.constant), []).append(number)
@@ -66,7 +67,8 @@ class PairGroup:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The value of each atom, or ``LATENT``, and what opinions add to each value of each atom."""
+    """Evidence on a pair: the value of each atom, or ``LATENT``, and the log-weights that soft evidence adds
+    to its values."""
 
     values: tuple[int, ...]
     opinions: tuple[np.ndarray, ...]
@@ -74,7 +76,8 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class PairKnowledge:
-    """``patterns[0]`` is what is known of all pairs but those listed, [pair, 2], each with its pattern."""
+    """Evidence on the pairs of a group. ``patterns[0]``: that of all pairs but those listed in ``pairs``
+    [pair, 2], each with its pattern."""
 
     patterns: tuple[Pattern, ...]
     pairs: np.ndarray
@@ -99,7 +102,7 @@ def group_of(
 
 
 def knowledge_of(group: PairGroup, evidence: Evidence) -> PairKnowledge:
-    """All pairs of which something else is known than of most."""
+    """The pairs with other evidence than most, and the patterns."""
     left, right = (len(evidence.program.domain(name)) for name in group.types)
     sizes = (left, right)
     default = tuple(_default(name, sizes, group.within, evidence) for name, _ in group.atoms)
@@ -122,7 +125,7 @@ def knowledge_of(group: PairGroup, evidence: Evidence) -> PairKnowledge:
 
 
 def _default(predicate: str, sizes: tuple[int, int], within: bool, evidence: Evidence) -> int:
-    """What most pairs of different elements have: a value, or ``LATENT``."""
+    """The evidence on most pairs of different elements: a value, or ``LATENT``."""
     known = evidence.known(predicate)
     listed = ~_on_diagonal(known.codes, sizes, within)
     values, counts = np.unique(known.values[listed], return_counts=True)
@@ -137,7 +140,7 @@ def _on_diagonal(codes: np.ndarray, sizes: tuple[int, int], within: bool) -> np.
 
 
 def _unusual(predicate: str, default: int, evidence: Evidence) -> list[np.ndarray]:
-    """Codes of atoms with another value than the default, or with an opinion."""
+    """Codes of atoms with another value than the default, or with soft evidence."""
     known = evidence.known(predicate)
     if default == known.default:
         unusual = known.codes[known.values != default]
@@ -150,7 +153,7 @@ def _unusual(predicate: str, default: int, evidence: Evidence) -> list[np.ndarra
 def _pair_keys(
     group: PairGroup, predicate: str, codes: np.ndarray, sizes: tuple[int, int], evidence: Evidence
 ) -> np.ndarray:
-    """Each atom's pair as one number; of two elements of one type the smaller comes first."""
+    """Key of each atom's pair; of two elements of one type the smaller comes first."""
     codes = codes[~_on_diagonal(codes, sizes, group.within)]
     width = evidence.sizes(predicate)[1]
     left, right = np.divmod(codes, width)
@@ -166,7 +169,7 @@ def _in_order(group: PairGroup, predicate: str, evidence: Evidence) -> bool:
 
 
 def _codes(pairs: np.ndarray, name: str, way: bool, group: PairGroup, evidence: Evidence) -> np.ndarray:
-    """The atom's code for each pair."""
+    """Code of the atom for each pair."""
     straight = way if group.within else _in_order(group, name, evidence)
     first, second = (pairs[:, 0], pairs[:, 1]) if straight else (pairs[:, 1], pairs[:, 0])
     return first * evidence.sizes(name)[1] + second
@@ -181,9 +184,9 @@ def covers(slot: Slot, elements: Range) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PairTables:
-    """The tables of one group's pairs between two pools, for values of the weights and of propositions.
+    """The tables of one group's pairs between two pools, for given values of the weights and of propositions.
 
-    Most cells differ in atoms that no term of the group speaks of. Those that its terms treat alike are one
+    Most cells differ in atoms that are in no term of the group. Cells that its terms treat alike are one
     *kind*, and the tables are over kinds. ``kinds``: that of each cell, for the left and the right element.
     """
 
@@ -191,12 +194,12 @@ class PairTables:
     kinds: tuple[np.ndarray, np.ndarray]
     algebra: Algebra
     potential: Array
-    """[left kind, right kind, the values of each atom]: what terms give."""
+    """Log-weights from terms: [left kind, right kind, the values of each atom]."""
     trust: Array
-    """What opinions are multiplied with."""
+    """Factor of soft evidence."""
 
     def masked(self, pattern: Pattern) -> Array:
-        """The potential with what is known."""
+        """The potential with a pattern of evidence."""
         potential = self.potential
         for place, (value, added) in enumerate(zip(pattern.values, pattern.opinions, strict=True)):
             impossible = np.isneginf(added)
@@ -221,7 +224,7 @@ class PairTables:
         return self.summed(pattern)[rows][:, columns]
 
     def shares(self, pattern: Pattern) -> list[np.ndarray]:
-        """For each atom the share of its values given the kinds [left kind, right kind, value]."""
+        """For each atom, the shares of its values given the kinds [left kind, right kind, value]."""
         masked = self.masked(pattern).detach()
         flat = masked.reshape(*masked.shape[:2], -1)
         if self.algebra.idempotent:
@@ -237,11 +240,11 @@ class PairTables:
         ]
 
     def share(self, pattern: Pattern, atom: Atom) -> np.ndarray:
-        """That of one atom [left kind, right kind, value]."""
+        """The shares of one atom [left kind, right kind, value]."""
         return self.shares(pattern)[self.group.atoms.index(atom)]
 
     def share_at(self, pattern: Pattern, atom: Atom, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """That of one atom for these cells [left cell, right cell, value]."""
+        """The shares of one atom for these cells [left cell, right cell, value]."""
         return self.share(pattern, atom)[np.ix_(self.kinds[0][left], self.kinds[1][right])]
 
 
@@ -278,7 +281,7 @@ def tables_of(
 def _placed_terms(
     group: PairGroup, ranges: tuple[Range, Range], given: Mapping[str, int]
 ) -> Iterator[PlacedTerm]:
-    """The terms that bear on pairs between two pools, each way that they do."""
+    """The terms that apply to pairs between two pools, in each direction in which they do."""
     for term in group.terms_between(ranges):
         if any(given[own.predicate] not in allowed for own, allowed in term.given):
             continue
@@ -289,12 +292,13 @@ def _placed_terms(
 
 
 def _ways(group: PairGroup, term: PairTerm) -> tuple[bool, ...]:
-    """Which of its slots may stand for the left element."""
+    """The directions in which the term's slots may be the left and the right element."""
     return (True, False) if group.within else (term.left.type == group.types[0],)
 
 
 def _kinds(family: Family, literals: Sequence[Literals]) -> tuple[np.ndarray, np.ndarray]:
-    """Which of these hold for each kind of cells [literals, kind], and the kind of each cell."""
+    """Whether each conjunction holds for each kind of cells [conjunction, kind], and the kind of each
+    cell."""
     always = np.ones(family.cells, dtype=bool)
     holds = np.array([always, *map(family.holding, literals)])
     columns, kinds = np.unique(holds, axis=1, return_inverse=True)
@@ -302,7 +306,8 @@ def _kinds(family: Family, literals: Sequence[Literals]) -> tuple[np.ndarray, np
 
 
 def _holding(group: PairGroup, sides: Sequence[np.ndarray], term: PairTerm, straight: bool) -> np.ndarray:
-    """Where the term holds, of the shape of the potential; ``sides``: for which kinds of each element."""
+    """Where the term holds, in the shape of the potential; ``sides``: the kinds of each element for which it
+    may."""
     count = 2 + len(group.sizes)
     holds = np.ones((*map(len, sides), *group.sizes), dtype=bool)
     for place, side in enumerate(sides):

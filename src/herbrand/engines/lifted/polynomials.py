@@ -1,8 +1,8 @@
-"""How many elements are in which class, as polynomials: tables of log-coefficients over counts.
+"""Polynomials over counts: tables of log-coefficients of the numbers of elements in each class.
 
-A :class:`Polynomial` has, for each assignment of states to some hubs and each vector of counts, the log of
-the summed weights of all ways to reach it. Each pool of elements has one axis for every profile but its
-first, whose count is what is left. Multiplying puts elements together: a convolution over counts.
+A :class:`Polynomial` has, for each assignment of states to some hubs and each count vector, the log of the
+summed weights of all ways to get it. Each pool of elements has one axis for every profile but its first,
+whose count is the remainder. Multiplying combines elements: a convolution over counts.
 
 >>> from herbrand import arrays
 >>> from herbrand.contraction.algebra import algebra_named
@@ -32,7 +32,7 @@ from herbrand.contraction.algebra import Algebra
 class Polynomial:
     """``table`` [states of each hub in ``hubs`` ..., counts of each pool's profiles but the first ...].
 
-    ``axes`` gives each pool, in the order of ``pools``, its number of axes.
+    ``axes``: number of axes of each pool, in the order of ``pools``.
     """
 
     hubs: tuple[int, ...]
@@ -42,7 +42,7 @@ class Polynomial:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The shape of the part that counts."""
+        """Shape of the table without the axes of hubs."""
         return tuple(self.table.shape[len(self.hubs) :])
 
 
@@ -66,13 +66,13 @@ def compositions(total: int, parts: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def log_ways(total: int, parts: int) -> Array:
-    """The log multinomial coefficient of each composition."""
+    """Log multinomial coefficient of each composition."""
     factorials = np.array([math.lgamma(count + 1) for count in range(total + 1)])
     return arrays.from_numpy(factorials[total] - factorials[compositions(total, parts)].sum(1))
 
 
 def times_counts(counts: Array, weights: Array) -> Array:
-    """``counts`` [row, k] times log-``weights`` [..., k] summed, [..., row]; 0 times minus infinity is 0."""
+    """``counts`` [row, k] times log-``weights`` [..., k], summed, [..., row]; 0 times minus infinity is 0."""
     impossible = weights == -math.inf
     total = weights.masked_fill(impossible, 0.0) @ counts.T
     if impossible.any():
@@ -81,7 +81,7 @@ def times_counts(counts: Array, weights: Array) -> Array:
 
 
 def of_rows(weights: Array, count: int, algebra: Algebra) -> Array:
-    """Log-coefficients of ``count`` alike elements for each composition; ``weights`` [..., profile]."""
+    """Log-coefficients of ``count`` equal elements for each composition; ``weights`` [..., profile]."""
     parts = weights.shape[-1]
     counts = arrays.from_numpy(compositions(count, parts).copy()).to(arrays.float64)
     total = times_counts(counts, weights)
@@ -106,7 +106,7 @@ def of_equals(weights: Array, count: int, algebra: Algebra) -> Array:
 
 
 def cropped(table: Array, leading: int) -> Array:
-    """Without the trailing counts that are impossible whatever the hubs' states are."""
+    """The table without trailing counts that are impossible for all states of the hubs."""
     possible = (table.detach() > -math.inf).data.reshape(math.prod(table.shape[:leading]), -1).any(axis=0)
     places = np.flatnonzero(possible)  # few of many: tables over many profiles are nearly empty
     for axis in reversed(range(leading, table.dim())):
@@ -117,7 +117,7 @@ def cropped(table: Array, leading: int) -> Array:
 
 
 def multiplied(left: Polynomial, right: Polynomial, algebra: Algebra) -> Polynomial:
-    """Both put together: hubs' states agree, counts add up."""
+    """The product of two polynomials: states of hubs agree, counts add up."""
     hubs = tuple(sorted({*left.hubs, *right.hubs}))
     axes = dict(zip((*left.pools, *right.pools), (*left.axes, *right.axes), strict=True))
     pools = tuple(sorted(axes))
@@ -139,9 +139,9 @@ def _aligned(polynomial: Polynomial, hubs: Sequence[int], pools: Sequence[int], 
 
 
 def _convolved(left: Array, right: Array, leading: int, algebra: Algebra) -> Array:
-    """Aligned tables put together: the one with fewer possible counts is walked over.
+    """Convolve aligned tables; the loop is over the one with fewer possible counts.
 
-    Nothing is kept for derivatives but the result: what each step added is computed again on the way back.
+    Only the result is kept for derivatives: what each step added is computed again on the way back.
     """
     entries = [_possible(table, leading) for table in (left, right)]
     if len(entries[0]) < len(entries[1]):
@@ -167,7 +167,7 @@ def _convolved(left: Array, right: Array, leading: int, algebra: Algebra) -> Arr
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """A convolution of ``left`` with ``right``, whose entries at these ``places`` are taken one by one."""
+    """A convolution of ``left`` with ``right``, whose entries at these ``places`` are added one by one."""
 
     left: np.ndarray
     right: np.ndarray
@@ -176,11 +176,11 @@ class _Walk:
 
     @property
     def beside(self) -> tuple[int, ...]:
-        """The shape of an entry beside the counts of ``left``."""
+        """Shape of an entry of ``right``, to be broadcast along the counts of ``left``."""
         return (*self.right.shape[: self.leading], *[1] * (self.left.ndim - self.leading))
 
     def steps(self) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """Where each step adds, the entry that it takes, and what it adds."""
+        """For each step: the window it adds to, the entry that it takes, and what it adds."""
         sizes = self.left.shape[self.leading :]
         for place in self.places:
             window = (..., *(slice(at, at + size) for at, size in zip(place, sizes, strict=True)))
@@ -188,7 +188,7 @@ class _Walk:
             yield window, entry, self.left + self.right[entry].reshape(self.beside)
 
     def back(self, result: np.ndarray, slope: np.ndarray, best: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The derivatives by both tables; of equal ``best`` steps the first has all."""
+        """The derivatives by both tables; of several equal ``best`` steps the first gets all."""
         to_left, to_right = np.zeros_like(self.left), np.zeros_like(self.right)
         free = result > -math.inf
         for window, entry, joint in self.steps():
@@ -211,8 +211,8 @@ def _possible(table: Array, leading: int) -> Array:
 
 
 def _share(part: np.ndarray, whole: np.ndarray, free: np.ndarray, best: bool) -> np.ndarray:
-    """How much of each entry of a whole one part makes; of equal ``best`` ones the first has all, and it is
-    no longer ``free``."""
+    """Share of each entry of ``whole`` that ``part`` makes; of several equal ``best`` parts the first gets
+    all, and the entry is no longer ``free``."""
     if not best:
         return np.exp(part - np.where(free, whole, math.inf))
     share = free & (part == whole)
@@ -223,9 +223,9 @@ def _share(part: np.ndarray, whole: np.ndarray, free: np.ndarray, best: bool) ->
 def _laid_together(
     parts: Sequence[Array], raised: Sequence[Sequence[int]], counts: Sequence[int], algebra: Algebra
 ) -> Array:
-    """Tables added up in one over these ``counts``, those of each raised by so many.
+    """Add tables up in one over these ``counts``, each shifted by ``raised``.
 
-    As in a convolution, nothing is kept for derivatives but the result.
+    As in a convolution, only the result is kept for derivatives.
     """
     leading = parts[0].dim() - len(counts)
     windows = [
@@ -255,7 +255,7 @@ def _laid_together(
 def summed_out(
     polynomial: Polynomial, hub: int, pool: int, profile_of: Sequence[int], algebra: Algebra
 ) -> Polynomial:
-    """A hub's states summed, its element counted in the profile of each."""
+    """Sum a hub out, with its element counted in the profile of each of its states."""
     place = polynomial.hubs.index(hub)
     hubs = tuple(h for h in polynomial.hubs if h != hub)
     table = polynomial.table.movedim(place, 0)

@@ -1,7 +1,6 @@
-"""A program to be answered by counting: one summation for each choice of values of the switches.
+"""A program as a counting problem: one summation for each choice of values of the switches.
 
-Switches are propositions that formulas about linked pairs speak of. Most programs have none, and one
-summation is all.
+Switches are propositions in formulas about linked pairs. Most programs have none, and need one summation.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ MOST_BRANCHES = 256
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """``summations``: one a choice; ``elsewhere``: what bystanders add to the total."""
+    """A counting problem. ``summations``: one for each choice of switches; ``elsewhere``: log-weight of the
+    atoms that no statement mentions."""
 
     evidence: Evidence
     summations: tuple[Summation, ...]
@@ -46,7 +46,7 @@ class Problem:
     most: bool
 
     def cost(self, question: Question, budget: Budget = UNLIMITED) -> Cost:
-        """Of all summations that it takes to answer, and of their gradients."""
+        """Cost of all summations that answer the question, and of their gradients."""
         signature = self.evidence.program.signature
         asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
         costs = [
@@ -61,7 +61,7 @@ class Problem:
             return float(self._total())
 
     def slopes(self) -> np.ndarray:
-        """The derivative of the total by each weight, and last by the trust in soft evidence."""
+        """Derivative of the total by each weight, and last by the factor of soft evidence."""
         (slopes,) = arrays.gradients(self._total(), [self.numbers])
         return np.zeros(len(self.numbers)) if slopes is None else slopes
 
@@ -72,22 +72,23 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """``weighted``: the share of the total that each choice has, and its probabilities."""
+    """A solved problem. ``weighted``: for each choice of switches, its share of the total and its
+    probabilities."""
 
     problem: Problem
     total: float
     weighted: tuple[tuple[float, AtomProbabilities | AlikeWorld], ...]
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
-        """The probability of each value of these latent atoms [atom, value]."""
+        """Probability of each value of these latent atoms [atom, value]."""
         if predicate in set(bystanders(self.problem.evidence)):
             return bystander_shares(predicate, self.problem.evidence, codes, self.problem.most)
         return np.clip(sum(share * shares.of(predicate, codes) for share, shares in self.weighted), 0.0, 1.0)
 
 
 def posed(program: Program, most: bool = False, budget: Budget = UNLIMITED) -> Problem:
-    """The problem of a program as it is. Tables of networks that are too wide are refused before their cells
-    become templates; raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
+    """The problem of a program. Networks' tables that are too wide are refused before their cells become
+    templates. Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`."""
     if program.tables:
         families_of(Terms((), ()), program)
         program = in_cells(program)
@@ -103,8 +104,8 @@ def problem_of(
     by_class: bool = False,
     budget: Budget = UNLIMITED,
 ) -> Problem:
-    """The program with some more templates, all weights times ``scale``; ``most``: for its likeliest world;
-    ``by_class``: elements of which different things are known are in different pools.
+    """The problem of a program with ``extra`` templates, all weights times ``scale``; ``most``: for its
+    likeliest world; ``by_class``: elements with different evidence are in different pools.
 
     Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`.
     """
@@ -126,15 +127,15 @@ def problem_of(
 def unweighted(problem: Problem) -> Problem:
     """The hard statements and the evidence alone, for one world that satisfies them.
 
-    Every weight and every opinion counts 0 times, and the maximum counts no ways, so that all that is added
-    is 0 or minus infinity: no rounding and no underflow, and a total of minus infinity proves that there is
-    no world.
+    Every weight and all soft evidence are multiplied by 0, and the maximum counts no ways, so that every term
+    is 0 or minus infinity: there is no rounding and no underflow, and a total of minus infinity proves that
+    there is no world.
     """
     return problem_of(problem.evidence.program, problem.evidence, most=True, scale=0.0)
 
 
 def solved(problem: Problem, budget: Budget = UNLIMITED) -> Solution:
-    """The total and all probabilities, read within a budget; the latter say nothing where the total is minus
+    """The total and all probabilities, read within a budget; without probabilities where the total is minus
     infinity."""
     possible = [summation for summation in problem.summations if not summation.impossible]
     summed = [(summation, summation.sums()) for summation in possible]

@@ -1,6 +1,6 @@
-"""The sum over all counts: elements gathered into axes, tables over their counts, contracted.
+"""The sum over all counts: axes of counts, and tables over them, contracted.
 
-Takes a :class:`Tabulated` scene; gives :class:`Sums`. Everything is differentiable, so the expected number of
+Takes a :class:`Tabulated` model; gives :class:`Sums`. Everything is differentiable, so the expected number of
 elements in each state, and of pairs in each two profiles, is a gradient of the total. In the max algebra the
 total is the largest log-weight, and these numbers are those of one best world.
 """
@@ -32,8 +32,8 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """``states`` [state] of each bunch, hubs first: expected numbers of elements. ``ties`` [hub's state,
-    element's state]: expected numbers of pairs. ``pairs`` [profile, profile] of two pools."""
+    """The total and expected numbers. ``states`` [state]: elements of each group, hubs first. ``ties`` [hub's
+    state, element's state]: pairs. ``pairs`` [profile, profile]: pairs between two pools."""
 
     total: Array
     states: tuple[np.ndarray, ...]
@@ -43,11 +43,11 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class CountLayout:
-    """Axes of counts and what there is to say of them, before anything is summed; axis i is named ``c{i}``.
+    """Axes of counts and the tables over them, before anything is summed; axis i is named ``c{i}``.
 
-    ``pair_tables`` come with what has been added to the tables of usual ``pairs``, as zeros, to be
-    differentiated. ``terms`` are about several elements that nothing links: their tables are made when asked
-    for.
+    ``pair_tables`` contain zeros (``pairs``) that were added to the tables of usual pairs to differentiate by
+    them. ``terms``: those about several elements that no binary atom links; their tables are made when
+    needed.
     """
 
     gathering: Gathering
@@ -66,18 +66,18 @@ class CountLayout:
         return {f"c{i}": len(axis) for i, axis in enumerate(self.axes)}
 
     def linear_in(self, term: CountTerm) -> frozenset[str]:
-        """The axes along which a term's table is a line: of one pool with two profiles each."""
+        """The axes in which a term's table is linear, among those of one pool with two profiles."""
         pools, cells = self.gathering.tabulated.scene.linear_in(term), self.gathering.cells
         return frozenset(self._single[p] for p in pools if p in self._single and cells[p].profiles == 2)
 
     @cached_property
     def _single(self) -> dict[int, str]:
-        """The axes of one pool each."""
+        """Name of the axis of each pool that has one by itself."""
         return {axis.pools[0]: f"c{i}" for i, axis in enumerate(self.axes) if len(axis.pools) == 1}
 
     @cached_property
     def structure(self) -> Structure:
-        """Which tables there are, and along which axes they are lines."""
+        """The scopes of all tables, and the axes in which they are linear."""
         linear: dict[Axes, frozenset[str]] = dict.fromkeys((s for s, _ in self.pair_tables), frozenset())
         for scope, term in self.terms:
             here = self.linear_in(term)
@@ -85,7 +85,7 @@ class CountLayout:
         return Structure(self.sizes, linear)
 
     def tables(self, summed: Axes = ()) -> Iterator[tuple[Axes, Array]]:
-        """Everything that is multiplied; some axes are summed out already, by their cumulants."""
+        """All factors of the sum; the axes ``summed`` are summed out by their cumulants first."""
         yield (), self.constant
         for number, axis in enumerate(self.axes):
             name = f"c{number}"
@@ -98,7 +98,7 @@ class CountLayout:
                 yield scope, self.factors.of_counts(term)
 
     def _summed_out(self, axis: Axis, name: str) -> tuple[Axes, Array]:
-        """Over the axes that some term has besides: the sum over this one's counts."""
+        """The sum over this axis's counts, over the other axes of its terms."""
         rest = self.structure.neighbours(name)
         base = slope = arrays.zeros([self.sizes[other] for other in rest], dtype=FLOAT)
         alone = axis.prior + sum(table for scope, table in self.pair_tables if scope == (name,))
@@ -116,14 +116,14 @@ class CountLayout:
 
 
 def over(table: Array, scope: Axes, whole: Axes) -> Array:
-    """A table seen over more axes, in their order, to be broadcast."""
+    """The table reshaped over more axes, in their order, to be broadcast."""
     order = sorted(range(len(scope)), key=lambda place: whole.index(scope[place]))
     sizes = dict(zip(scope, table.shape, strict=True))
     return table.permute(order).reshape([sizes.get(name, 1) for name in whole])
 
 
 class Summation:
-    """All that is needed to sum once, or again with an element clamped."""
+    """One summation, which may be repeated with an element clamped."""
 
     def __init__(self, tabulated: Tabulated) -> None:
         self.tabulated = tabulated
@@ -132,7 +132,7 @@ class Summation:
 
     @property
     def impossible(self) -> bool:
-        """Whether evidence and hard statements leave some element no cell."""
+        """Whether evidence and hard statements leave some element without a possible cell."""
         weights = self.tabulated.weights
         return any(
             not bool((weights[self.scene.pools[b.pool].family][b.klass].detach() > -math.inf).any())
@@ -146,12 +146,12 @@ class Summation:
         return self._total(self.layout())
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
-        """The total with everything that is expected."""
+        """The total with all expected numbers."""
         layout = self.layout(clamp)
         return expectations(layout, self._total(layout))
 
     def layout(self, clamp: Clamp | None = None) -> CountLayout:
-        """What there is to sum over."""
+        """The axes and tables of the sum."""
         gathering = self._gathering(clamp)
         axes = gathering.axes()
         factors = _factors(self.tabulated, axes)
@@ -183,7 +183,7 @@ class Summation:
         return run(made, [Dense(table.contiguous()) for table in tables]).to_dense()
 
     def constant(self) -> Array:
-        """What unusual pairs give whose elements have one state each."""
+        """Log-weight of unusual pairs whose elements have one state each."""
         total = arrays.zeros((), dtype=FLOAT)
         for (group, pattern, left, right), times in self.bunches.settled.items():
             total = total + times * self.tabulated.unusual(group, pattern, left, right)[0, 0]
@@ -191,7 +191,7 @@ class Summation:
 
 
 def expectations(layout: CountLayout, total: Array) -> Sums:
-    """What is expected, as the gradient of a total, or of anything that has the same one."""
+    """Expected numbers, as the gradient of ``total``, or of anything with the same gradient."""
     numbered = dict(enumerate(layout.gathering.states))
     ties, pairs = layout.gathering.ties, layout.pairs
     wanted = [*numbered.values(), *ties.values(), *pairs.values()]

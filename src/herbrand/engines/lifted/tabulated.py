@@ -1,8 +1,8 @@
-"""A scene with weights put in: the tables of pairs, and which cells of each pool need not be distinguished.
+"""A model with its weights: the tables of pairs, and the cells of each pool that need not be distinguished.
 
-Cells of a pool that every default table and every count term treats alike are one *profile*: only counts of
-profiles are summed over. Those that the tables of unusual pairs treat alike as well are one *state*. What is
-alike is decided by equal numbers, shares of the atoms included, so that reading marginals off it is exact.
+Cells of a pool that every default table and every count term treat alike are one *profile*: only counts of
+profiles are summed over. Those that the tables of unusual pairs treat alike as well are one *state*. Alike
+means equal numbers, shares of the atoms included, so that marginals read from them are exact.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from herbrand.engines.lifted.terms import PROPOSITIONS, CountTerm, NotLiftableEr
 from herbrand.program.program import Program
 
 Link = tuple[int, int, int]
-"""A group and two pools."""
+"""A pair group and two pools."""
 
 SEPARABLE = 1e-15
 
 MOST_LINKS = 10_000
-"""Each takes a table, half a millisecond: a theory with more tells its constants apart."""
+"""Most links. Each takes a table, half a millisecond: a theory with more distinguishes its constants."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Which profile and state each cell of a pool belongs to (-1: impossible); ``profile_of`` each state."""
+    """Profile and state of each cell of a pool (-1: impossible)."""
 
     profile: np.ndarray
     state: np.ndarray
@@ -60,7 +60,8 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """``weights`` [class, cell] for each family; ``tables`` and ``cells``; ``flat`` links need no counts."""
+    """A model with weights. ``weights`` [class, cell] for each family; ``tables`` and ``cells``; ``flat``:
+    links whose tables need no counts."""
 
     scene: ExchangeableModel
     given: Mapping[str, int]
@@ -72,7 +73,7 @@ class Tabulated:
     cells: tuple[Cells, ...]
 
     def default(self, link: Link) -> Array:
-        """What a pair of which nothing unusual is known sums out to [left profile, right profile]."""
+        """Log-weight of a usual pair, its atoms summed out [left profile, right profile]."""
         rows, columns = (self.cells[pool].first_of(profiles=True) for pool in link[1:])
         return self.tables[link].summed_at(self.scene.knowledge[link[0]].patterns[0], rows, columns)
 
@@ -81,13 +82,13 @@ class Tabulated:
         return term.sign * self.numbers[term.weight]
 
     def link(self, group: int, left: int, right: int) -> tuple[Link, bool]:
-        """The link between two pools, and whether they are in the other order in it."""
+        """The link between two pools, and whether it has them in the other order."""
         if (group, left, right) in self.tables:
             return (group, left, right), False
         return (group, right, left), True
 
     def unusual(self, group: int, pattern: int, left: int, right: int) -> Array:
-        """What a pattern gives a pair beyond what usual pairs have [left state, right state]."""
+        """Log-weight of a pair of a pattern less that of a usual pair [left state, right state]."""
         link, is_turned = self.link(group, left, right)
         patterns = self.scene.knowledge[group].patterns
         usual, special = patterns[0], patterns[pattern]
@@ -103,7 +104,7 @@ class Tabulated:
 
 
 def numbers_of(program: Program, scale: float = 1.0) -> Array:
-    """The program's weights, and last what soft evidence is multiplied with; all times ``scale``."""
+    """The program's weights, and last the factor of soft evidence; all times ``scale``."""
     return scale * arrays.tensor([*(weight.value for weight in program.weights), 1.0], dtype=arrays.float64)
 
 
@@ -114,7 +115,8 @@ def tabulated(
     algebra: Algebra,
     budget: Budget = UNLIMITED,
 ) -> Tabulated:
-    """``given``: values of the scene's switches; ``numbers``: those of :func:`numbers_of`."""
+    """A model with its weights. ``given``: values of the model's switches; ``numbers``: those of
+    :func:`numbers_of`."""
     links = _links(scene)
     tables = {link: _tables(scene, link, given, numbers, algebra) for link in budget.each(links, 16)}
     weights = [_own_weights(scene, family, given, numbers) for family in range(len(scene.families))]
@@ -132,7 +134,7 @@ def tabulated(
 
 
 def _links(scene: ExchangeableModel) -> Iterator[Link]:
-    """The pools whose elements make pairs of each group."""
+    """The links of each group: all two pools whose elements make pairs of it."""
     sides = [tuple(len(scene.pools_of[family]) for family in group.families) for group in scene.groups]
     if sum(left * right for left, right in sides) > MOST_LINKS:
         raise NotLiftableError(
@@ -156,13 +158,13 @@ def _tables(
 
 
 def pair_count(scene: ExchangeableModel, link: Link) -> int:
-    """How many pairs there are between the two pools of a link."""
+    """Number of pairs between the two pools of a link."""
     one, other = (len(scene.pools[i]) for i in link[1:])
     return one * (one - 1) // 2 if link[1] == link[2] else one * other
 
 
 def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int], numbers: Array) -> Array:
-    """What single elements give and evidence says [class, cell]."""
+    """Log-weights of single elements, from terms and evidence [class, cell]."""
     family, elements = scene.families[index], scene.elements[index]
     possible = elements.possible.copy()
     if family.type == PROPOSITIONS:
@@ -185,7 +187,7 @@ def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int],
 
 
 def _covered(slot: Slot, elements: Elements, named: frozenset[int]) -> np.ndarray:
-    """The classes whose elements a slot ranges over."""
+    """Whether a slot ranges over the elements of each class."""
     covered = np.zeros(len(elements.first), dtype=bool)
     if slot.constant is None:
         covered[:] = True
@@ -196,7 +198,7 @@ def _covered(slot: Slot, elements: Elements, named: frozenset[int]) -> np.ndarra
 
 
 def _is_flat(scene: ExchangeableModel, link: Link, tables: PairTables) -> bool:
-    """Whether a link's table is a sum over its two elements, and its atoms depend on one at most."""
+    """Whether a link's table is a sum over its two elements, and each atom depends on one of them at most."""
     pattern = scene.knowledge[link[0]].patterns[0]
     table = tables.summed(pattern).detach().numpy()
     if not np.isfinite(table).all():
@@ -213,10 +215,11 @@ def swings(share: np.ndarray) -> tuple[float, float]:
 
 
 def _fold(scene: ExchangeableModel, link: Link, tables: PairTables, weights: list[Array]) -> None:
-    """Give each element its part of a flat table, once for every partner that it has."""
+    """Add each element's part of a flat table to its weights, once for every partner that it has."""
     pattern, first = scene.knowledge[link[0]].patterns[0], np.zeros(1, np.int64)
     left, right = (np.arange(len(kinds)) for kinds in tables.kinds)
     beside, below = tables.summed_at(pattern, left, first)[:, 0], tables.summed_at(pattern, first, right)[0]
+    # Both elements of a pair have the corner of the table in their parts: each gives half of it back.
     one, other = link[1:]
     if one == other:
         _give(scene, one, (len(scene.pools[one]) - 1) * (beside - beside[0] / 2), weights)
@@ -235,7 +238,7 @@ def _give(scene: ExchangeableModel, number: int, extra: Array, weights: list[Arr
 def _cells(
     scene: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, PairTables], flat: set[Link]
 ) -> Cells:
-    """``tables``: of the pool's own links."""
+    """The cells of a pool; ``tables``: those of its links."""
     pool = scene.pools[number]
     classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
     possible = (weights[classes] > -math.inf).any(0).numpy()
@@ -258,7 +261,7 @@ def _cells(
 
 
 def _features(tables: PairTables, pattern: Pattern, as_left: bool, as_right: bool) -> Iterator[np.ndarray]:
-    """A number for each cell; cells have the same where the tables treat their kinds alike."""
+    """A number for each cell, equal for cells whose kinds the tables treat alike."""
     table = tables.summed(pattern).detach().numpy()
     left, right = tables.kinds
     for array in (table, *tables.shares(pattern)):
@@ -269,12 +272,12 @@ def _features(tables: PairTables, pattern: Pattern, as_left: bool, as_right: boo
 
 
 def _alike(array: np.ndarray) -> np.ndarray:
-    """Numbers of the rows of an array, in a column; equal rows have one."""
+    """Numbers of the rows of an array, in a column; equal rows have the same."""
     return np.unique(array.reshape(len(array), -1), axis=0, return_inverse=True)[1].reshape(-1, 1)
 
 
 def _numbered(features: list[np.ndarray], possible: np.ndarray) -> np.ndarray:
-    """Equal rows have one number; impossible ones -1."""
+    """Number the rows, equal rows alike, impossible ones -1."""
     numbers = np.full(len(possible), -1)
     if not possible.any():
         return numbers

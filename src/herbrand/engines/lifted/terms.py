@@ -1,13 +1,13 @@
-"""Templates as what counting can handle: terms about one element, about pairs of elements, and about counts.
+"""Convert templates to terms that counting can handle: about one element, about pairs, and about counts.
 
 Takes a program's templates; gives :class:`Terms`. An element is a constant of a type (propositions belong to
-one element of a type of their own); its own atoms are the unary ones and the diagonal ``f(x, x)`` of binary
+the one element of an extra type); its own atoms are the unary ones and the diagonal ``f(x, x)`` of binary
 ones. A variable pair that a binary atom links is split into equal and different first, so that every
 :class:`PairTerm` is about two different elements; clusters of variables that nothing links stay apart, so
 that a clause over independent variables depends on products of counts only.
 
-Raises :class:`NotLiftableError` for what is outside: links between three variables, atoms of three arguments,
-quantifiers over pairs.
+Raises :class:`NotLiftableError` for links between three variables, atoms of three arguments, and quantifiers
+over pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROPOSITIONS = ""
 
 
 class NotLiftableError(HandOverError):
-    """Why a program cannot be answered by counting."""
+    """The program cannot be answered by counting, and why."""
 
 
 @dataclass(frozen=True, order=True)
@@ -44,7 +44,7 @@ Literals = tuple[tuple[Own, tuple[int, ...]], ...]
 
 @dataclass(frozen=True)
 class Slot:
-    """What a variable ranges over, one constant or all but some, and what holds of its elements."""
+    """The range of a variable, one constant or all but some, and the literals that hold of its elements."""
 
     type: str
     literals: Literals = ()
@@ -58,7 +58,7 @@ class Slot:
 
 
 Number = tuple[tuple[int, tuple[Slot, ...]], ...]
-"""A number of assignments: a sum of integer multiples of products of how many elements are in a slot."""
+"""A number of assignments: a sum of integer multiples of products of the numbers of elements in slots."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Some:
 
 @dataclass(frozen=True)
 class CountTerm:
-    """``sign`` times a weight times a product of numbers; ``weight`` ``None``: that product must be 0."""
+    """``sign`` times a weight times a product of numbers; if ``weight`` is ``None``, that product must be
+    0."""
 
     weight: int | None
     sign: float
@@ -80,7 +81,7 @@ class CountTerm:
 
     @property
     def single(self) -> Slot | None:
-        """The slot, where the term is about one element at a time."""
+        """The slot of a term about one element at a time, else ``None``."""
         if self.conditions or len(self.numbers) != 1 or len(self.numbers[0]) != 1:
             return None
         times, slots = self.numbers[0][0]
@@ -95,7 +96,7 @@ class CountTerm:
 
     @property
     def quantified(self) -> Iterator[Slot]:
-        """The slots that only conditions speak of."""
+        """The slots of conditions."""
         for some in self.conditions:
             for piece in some.pieces:
                 for number in piece:
@@ -108,7 +109,7 @@ class PairTerm:
     """A weight for every two different elements, one in each slot, whose shared atoms have allowed values.
 
     ``atoms``: predicate, whether its arguments are (left, right), and the values. ``given``: propositions
-    that must hold as well. It counts ``times`` over.
+    that must hold as well. ``times``: how often each pair counts.
     """
 
     weight: int | None
@@ -127,7 +128,7 @@ class Terms:
 
 
 def terms_of(program: Program, templates: Sequence[Template], budget: Budget = UNLIMITED) -> Terms:
-    """All templates of a weight other than 0 as terms; raises :class:`NotLiftableError`."""
+    """Convert all templates of a weight other than 0; raises :class:`NotLiftableError`."""
     counts: list[CountTerm] = []
     pairs: list[PairTerm] = []
     for template in budget.each(templates):
@@ -143,7 +144,7 @@ def terms_of(program: Program, templates: Sequence[Template], budget: Budget = U
 
 
 def _without_equal_links(conjunction: Conjunction, program: Program) -> Iterator[Conjunction]:
-    """Split until the two arguments of every binary atom are the same, or are said to differ."""
+    """Split until the two arguments of every binary atom are the same, or must differ."""
 
     def latent_value_count(predicate: str) -> int | None:
         return program.value_count(predicate) if program.is_open(predicate) else None
@@ -168,14 +169,14 @@ def _unsettled(conjunction: Conjunction, program: Program) -> Iterator[Pair]:
 
 
 Place = tuple[str, Argument]
-"""A variable or a constant with its type: the index of a constant alone says little."""
+"""A variable or a constant with its type: the index of a constant alone is ambiguous."""
 
 NOWHERE: Place = (PROPOSITIONS, 0)
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """One conjunction, read into one term."""
+    """Converts one conjunction into one term."""
 
     program: Program
     conjunction: Conjunction
@@ -242,7 +243,7 @@ class _Reading:
         links: Iterable[tuple[str, Place, Place, tuple[int, ...]]],
         distinct: Iterable[Pair],
     ) -> list[tuple[Place, ...]]:
-        """Places that links, or having to differ, hold together."""
+        """Connected components of places: those that are linked by binary atoms or must differ."""
         together = [*((place,) for place in (*places, *owns)), *(link[1:3] for link in links)]
         clusters = linked([*together, *self._apart(distinct)], lambda ends: ends)
         return [tuple(sorted({place for ends in own for place in ends}, key=repr)) for own in clusters]
@@ -269,7 +270,7 @@ class _Reading:
         return Slot(type_name, literals, None, excluded)
 
     def _choices(self, cluster: Sequence[Place]) -> int:
-        """How many assignments there are to a cluster of which nothing else is said."""
+        """Number of assignments to a cluster without literals."""
         count = 0
         for times, slots in self._number(cluster, {}, self.conjunction.distinct):
             product = times
@@ -281,13 +282,14 @@ class _Reading:
     def _number(
         self, cluster: Sequence[Place], owns: Mapping[Place, Literals], distinct: Iterable[Pair]
     ) -> Number:
-        """How many assignments hold: differing variables are all choices without the equal ones."""
+        """Number of assignments that hold: for variables that must differ, all choices less those where they
+        are equal."""
         apart = [pair for pair in self._apart(distinct) if pair[0] in cluster]
         slots = {place: self._slot(place, owns.get(place, ())) for place in cluster}
         return tuple(_counted(slots, apart))
 
     def _condition(self, block: Block) -> Some:
-        """A quantifier that speaks of its own variables only, one at a time."""
+        """Convert a quantifier that binds all variables inside it, without binary atoms."""
         pieces = []
         for piece in block.pieces:
             if piece.blocks or any(a not in piece.types for x in piece.literals for a in x.arguments):

@@ -1,4 +1,4 @@
-"""Latent atoms of more arguments than counting takes, where no statement speaks of them: each by itself."""
+"""Latent atoms of more arguments than counting handles, in no statement: each is independent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bystanders(evidence: Evidence) -> Iterator[str]:
 
 
 def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
-    """What all atoms of the predicate add to the log-partition; to the largest log-weight for ``most``."""
+    """Log-partition of all atoms of the predicate; their largest log-weight for ``most``."""
     known, size = evidence.known(predicate), evidence.program.value_count(predicate)
     codes = np.unique(evidence.weights(predicate)[0])
     added = evidence.weight_rows(predicate, codes)
@@ -43,7 +43,7 @@ def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool
 
 
 def bystander_shares(predicate: str, evidence: Evidence, codes: np.ndarray, most: bool) -> np.ndarray:
-    """The probabilities of the values of latent atoms [atom, value]."""
+    """Probabilities of the values of latent atoms [atom, value]."""
     rows = evidence.weight_rows(predicate, codes)
     if most:
         return np.eye(rows.shape[1])[rows.argmax(1)]

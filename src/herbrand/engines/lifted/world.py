@@ -15,7 +15,7 @@ from herbrand.row_keys import places_among
 
 @dataclass(frozen=True)
 class _Pair:
-    """Of a group; the pools of its two elements, and the pattern of what is known."""
+    """A kind of pair of a group: the pools of its two elements, and the pattern of evidence."""
 
     group: int
     left: int
@@ -25,7 +25,8 @@ class _Pair:
 
 @dataclass(frozen=True, eq=False)
 class AlikeWorld:
-    """Which of the alike elements get which state does not matter: the first ones get the first state."""
+    """A most probable world. Any exchangeable element may get any state of its group, so the first ones get
+    the first state."""
 
     summation: Summation
     sums: Sums
@@ -68,7 +69,7 @@ class AlikeWorld:
         return scene.families[family].values(own)[self.cell_of[family]]
 
     def _between(self, predicate: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The values of atoms of two different elements."""
+        """Values of atoms of two different elements."""
         scene = self.summation.scene
         number = scene.group_with(predicate)
         group = scene.groups[number]
@@ -91,7 +92,7 @@ class AlikeWorld:
         return values
 
     def _patterns(self, number: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The pattern of what is known of each pair."""
+        """Pattern of evidence on each pair."""
         knowledge = self.summation.scene.knowledge[number]
         if not len(knowledge.pairs):
             return np.zeros(len(rows), dtype=np.int64)
