@@ -142,8 +142,8 @@ class AtomProbabilities:
         return by_pair
 
     def _joint(self, link: Link, one: int, other: int) -> np.ndarray | None:
-        """Joint probability of the profiles of two elements; ``None`` where the table depends on at most one
-        of them."""
+        """Joint probability of the profiles of two elements; ``None`` where atoms depend on at most one of
+        them."""
         summation = self.summation
         if link in summation.tabulated.flat:
             return None

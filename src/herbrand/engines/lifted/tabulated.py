@@ -219,9 +219,9 @@ def _fold(scene: ExchangeableModel, link: Link, tables: PairTables, weights: lis
     pattern, first = scene.knowledge[link[0]].patterns[0], np.zeros(1, np.int64)
     left, right = (np.arange(len(kinds)) for kinds in tables.kinds)
     beside, below = tables.summed_at(pattern, left, first)[:, 0], tables.summed_at(pattern, first, right)[0]
-    # Both elements of a pair have the corner of the table in their parts: each gives half of it back.
     one, other = link[1:]
     if one == other:
+        # The parts of both elements contain the corner of the table, which must count once for each pair.
         _give(scene, one, (len(scene.pools[one]) - 1) * (beside - beside[0] / 2), weights)
         return
     _give(scene, one, len(scene.pools[other]) * beside, weights)
