@@ -1,1 +1,1 @@
-"""Weights of statements, learned from worlds in which the answers are known; predictors that rules teach."""
+"""Learn the weights of statements from worlds with labels, and predictors from rules."""

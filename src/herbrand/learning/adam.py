@@ -1,4 +1,4 @@
-"""Adam's steps (Kingma and Ba 2015), without the three seconds that torch's optimisers take to be imported.
+"""Adam (Kingma and Ba 2015), without the three seconds that importing torch's optimisers takes.
 
 >>> weights = torch.zeros(2, dtype=torch.float64, requires_grad=True)
 >>> adam = Adam.of([weights], rate=0.5)
@@ -19,12 +19,12 @@ from torch import Tensor
 from herbrand.tensor_files import alike
 
 KEPT, KEPT_SQUARE, TINY = 0.9, 0.999, 1e-8
-"""The paper's beta 1, beta 2 and epsilon, which are torch's as well."""
+"""Beta 1, beta 2 and epsilon of the paper, which are torch's defaults too."""
 
 
 @dataclass(eq=False)
 class Adam:
-    """``means`` and ``squares`` are running means of slopes and of their squares."""
+    """Adam's state: ``means`` and ``squares`` are running means of gradients and of their squares."""
 
     parameters: tuple[Tensor, ...]
     rate: float
@@ -39,7 +39,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Move the parameters against their slopes, which are then forgotten."""
+        """Move the parameters against their gradients, and clear these."""
         self.steps += 1
         for parameter, mean, square in zip(self.parameters, self.means, self.squares, strict=True):
             slope = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
@@ -50,12 +50,12 @@ class Adam:
             parameter.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
-        """What the next step depends on, by name."""
+        """Running means by name, to be saved."""
         named = {"mean": self.means, "square": self.squares}
         return {f"adam.{name}.{place}": t for name, kept in named.items() for place, t in enumerate(kept)}
 
     def restore(self, tensors: Mapping[str, Tensor], steps: int) -> None:
-        """Go on from what :meth:`tensors` gave."""
+        """Restore what :meth:`tensors` returned."""
         places = range(len(self.parameters))
         self.means = [alike(tensors[f"adam.mean.{i}"], self.means[i]).clone() for i in places]
         self.squares = [alike(tensors[f"adam.square.{i}"], self.squares[i]).clone() for i in places]

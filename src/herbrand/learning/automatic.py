@@ -1,9 +1,9 @@
-"""The method that ``learn`` takes by itself: likelihood where it is cheap, else pseudo-likelihood; proof
-where rules alone have weights to be learned.
+"""The method that ``learn`` chooses by default: likelihood if it is cheap, else pseudo-likelihood; proof if
+only rules have weights to be learned.
 
-The likelihood is what is meant by learning weights: it also learns from atoms that hard statements tie, and
-sums out what is hidden. Each step needs exact counts, however. Whether they are cheap is decided by their
-estimated cost, never by the clock, so that equal inputs are learned from in equal ways.
+The likelihood is the proper objective: it also learns from atoms that hard statements tie, and sums out what
+is hidden. Each step needs exact counts, however. Whether they are cheap is decided by their estimated cost,
+never by the clock, so that equal inputs are learned by equal methods.
 
 >>> import herbrand as hb
 >>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
@@ -31,14 +31,14 @@ from herbrand.options.table import uses
 
 PROOF = "herbrand.learning.proof.method:learn"
 PSEUDO_LIKELIHOOD = "herbrand.learning.pseudo_likelihood:learn"
-"""These need PyTorch, which the likelihood does not."""
+"""Methods that need PyTorch, which the likelihood does not."""
 
 CHEAP = 3e7
-"""Operations for one gradient of the likelihood, up to which nothing else is considered."""
+"""Most operations for one gradient of the likelihood up to which it is used without alternatives."""
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """By likelihood if it is cheap, or if pseudo-likelihood cannot learn from these worlds."""
+    """Learn by likelihood if it is cheap, or if pseudo-likelihood cannot learn from these worlds."""
     if _rules_alone(theory, settings.relearn):
         learned = imported(PROOF)(theory, worlds, aim, settings)
         return replace(learned, reason="only rules have weights to be learned")
@@ -60,7 +60,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
 
 
 def _rules_alone(theory: Theory, relearn: bool) -> bool:
-    """True if the weights to be learned are those behind rules."""
+    """True if only weights of rules are to be learned."""
     formulas = any(isinstance(s.weight, Learned) or relearn for s in weight_statements(theory))
     numbered = any(isinstance(r.weight, Learned) or (relearn and r.weight is not None) for r in theory.rules)
     return numbered and not formulas

@@ -1,8 +1,8 @@
-"""Mean field over a handful of groundings: the teacher's opinion of the atoms that a batch touches.
+"""Mean field over a batch of sampled groundings: the teacher's logits for the atoms in them.
 
-A batch is a table: each row a sampled grounding, each entry one of its literals. Literals that are known are
-gone (or the row is); each literal is an atom and the values that it allows. One layer gathers the literals'
-probabilities, multiplies all but one along each row, and adds the products up at the atoms.
+A batch is a table: each row a sampled grounding, each entry one of its literals. Known literals are left out
+(or the row is, if one is false); each literal is an atom with its allowed values. One layer gathers the
+literals' probabilities, multiplies all but one along each row, and adds the products up at the atoms.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Drawn = Sequence[tuple[Template, Bindings]]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """``atoms``: rows of argument indices by predicate, numbered one predicate after the other.
+    """``atoms``: rows of argument indices by predicate; atoms are numbered one predicate after the other.
 
-    ``literals`` [grounding, place] are numbers of literals, the last number standing for none;
-    ``literal_atoms`` and ``allowed`` [literal, value] say what each is; ``worth`` [grounding] is sign times
-    weight. ``possible`` [atom, value]: which values an atom has.
+    ``literals`` [grounding, place] are numbers of literals, or one more than the last for none;
+    ``literal_atoms`` and ``allowed`` [literal, value] describe each of them; ``worth`` [grounding]: sign
+    times weight. ``possible`` [atom, value]: mask of the values that an atom has.
     """
 
     atoms: dict[str, Tensor]
@@ -42,7 +42,7 @@ class Batch:
         return self.groundings
 
     def taught(self, unary: Tensor, layers: int) -> Tensor:
-        """Logits [atom, value] after mean-field layers from ``unary`` logits; impossible values have -inf."""
+        """Logits [atom, value] after mean-field layers from ``unary`` logits; -inf for impossible values."""
         logits = unary
         for _ in range(layers):
             shares = torch.softmax(logits, dim=1)
@@ -56,7 +56,7 @@ class Batch:
 
 
 class Batches:
-    """Makes batches of drawn groundings, all over one program."""
+    """Builds batches of sampled groundings over one program."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -71,7 +71,7 @@ class Batches:
         ))  # fmt: skip
 
     def of(self, drawn: Drawn) -> Batch:
-        """The batch of these groundings; those that no latent atom can change leave no row."""
+        """The batch of these groundings; those without a latent atom, or false whatever it is, get no row."""
         width = max((len(t.conjunction.literals) for t, _ in drawn), default=0)
         keys, worths = [], []
         for template, rows in drawn:
@@ -102,7 +102,8 @@ class Batches:
         )
 
     def _keys(self, template: Template, rows: Bindings) -> tuple[np.ndarray, np.ndarray]:
-        """A number for each literal of each row, -1 where it is known to hold; and rows that can hold."""
+        """A number for each literal of each row, -1 if it is known to hold; and a mask of rows that can
+        hold."""
         literals = template.conjunction.literals
         keys = np.full((len(rows), len(literals)), -1, dtype=np.int64)
         possible = np.ones(len(rows), dtype=bool)
@@ -118,7 +119,7 @@ class Batches:
         return keys, possible
 
     def _rows(self, atoms: np.ndarray) -> dict[str, Tensor]:
-        """The argument indices of the atoms, by predicate."""
+        """Argument indices of the atoms, by predicate."""
         rows = {}
         for name, start in self.start.items():
             known = self.evidence.known(name)
@@ -141,7 +142,7 @@ class Batches:
 
 
 def _all_but_one(factors: Tensor) -> Tensor:
-    """For each entry of a row the product of the others."""
+    """For each entry of a row the product of the others, computed without division, as entries may be 0."""
     ones = factors.new_ones(len(factors), 1)
     before = torch.cat([ones, factors[:, :-1]], dim=1).cumprod(dim=1)
     after = torch.cat([factors[:, 1:], ones], dim=1).flip(1).cumprod(dim=1).flip(1)

@@ -1,6 +1,6 @@
-"""The programs whose worlds a likelihood compares: those in which the labels hold, and all.
+"""The programs whose log-partitions a likelihood compares: with the labels as evidence, and without.
 
-Worlds to learn from that are over the same constants, and of which the same is known, are one program each.
+Worlds over the same constants with the same facts are one program with a count.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Side = TypeVar("Side")
 
 @dataclass(frozen=True, eq=False)
 class BothSides(Generic[Side]):
-    """``given``: worlds in which the labels hold, and ``free``: all worlds, each with how often it occurs;
-    ``hidden``: whether there is something to sum out while the labels hold."""
+    """Programs of a likelihood with their numbers of occurrences. ``given``: with the labels as evidence;
+    ``free``: without; ``hidden``: whether latent atoms remain when the labels are given."""
 
     given: Counter[Side]
     free: Counter[Side]
@@ -37,7 +37,7 @@ class BothSides(Generic[Side]):
 def both_sides(
     theory: Theory, examples: Sequence[Example], prepare: Callable[[Program], Side]
 ) -> BothSides[Side]:
-    """Of these worlds; ``prepare`` is called once for each program that differs."""
+    """The programs of these worlds; ``prepare`` is called once for each distinct program."""
     made: dict[bytes, Side] = {}
 
     def prepared(program: Program) -> Side:
@@ -57,7 +57,8 @@ def both_sides(
 
 
 def refuse_cancellation(program: Program, most: float) -> None:
-    """Raise where more groundings than ``most`` may hold on both sides, so that their difference is lost."""
+    """Raise BudgetError if a statement has more groundings than ``most``: rounding would lose the difference
+    of its counts on both sides."""
     for template in program.templates:
         if template.weight is not None and program.weights[template.weight].learned:
             count = math.prod(len(program.domain(kind)) for _, kind in template.conjunction.variables)
@@ -70,9 +71,9 @@ def refuse_cancellation(program: Program, most: float) -> None:
 
 
 def label_scale(evidence: Evidence, predicate: str) -> float:
-    """The logarithm by which opinions on labels count worlds too much: an opinion p counts a world by p where
-    its atom has the value, and by 1 - p (for one of k values by (1 - p) / (k - 1)) where it has not. Sums
-    over worlds count the one by the quotient of both, and the other by 1."""
+    """Log of the factor by which soft evidence on labels overweights worlds. Soft evidence p should weigh a
+    world by p if the atom has the value, and by 1 - p otherwise (by (1 - p) / (k - 1) for one of k values).
+    Sums over worlds use the quotient of the two for the former, and 1 for the latter."""
     _, _, worths = evidence.opinions(predicate)
     others = math.log(max(1, evidence.program.value_count(predicate) - 1))
     return float((np.logaddexp(0.0, worths - others) + others).sum())

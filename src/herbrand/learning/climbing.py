@@ -1,9 +1,8 @@
-"""The top of a concave function less a penalty: Newton's method, or L-BFGS where there are many weights.
+"""Maximise a concave function less a penalty: by Newton's method, or by L-BFGS for many weights.
 
-Newton's steps need second derivatives and settle in a dozen steps, however differently weights are scaled.
-L-BFGS takes weights in units of the function's own curvature. A weight under an L1 penalty is the
-difference of two numbers that are at least 0, so that the function stays smooth and weights come out as
-exactly 0.
+Newton's method needs second derivatives and converges in a dozen steps, whatever the scales of weights.
+L-BFGS scales weights by the function's own curvature. A weight under an L1 penalty is represented as the
+difference of two non-negative numbers, so that the function stays smooth and weights can become exactly 0.
 
 >>> slope = Slope(lambda w: (-float((w - 2) @ (w - 2)), -2 * (w - 2)), lambda w: 2 * np.ones(1))
 >>> top = climb(slope, 1, Penalty(l1=1.0))
@@ -23,23 +22,23 @@ from herbrand.answers.guarantee import out_of_iterations, out_of_time
 from herbrand.budget import UNLIMITED, Budget
 
 MOST_NEWTON = 500
-"""A step of Newton's solves a system over the weights; above this many L-BFGS is faster."""
+"""Most weights for Newton's method, which solves a system over them; L-BFGS is faster beyond."""
 MOST_HALVINGS = 40
 FLAT = 1e-6
-"""Where the function bends this much less in a weight than it did at 0, the weight goes to infinity."""
+"""If the curvature in a weight falls to less than this share of that at 0, the weight goes to infinity."""
 
 RISES = 1e-12
-"""The share of its value by which a function rises that is no rounding."""
+"""Least relative rise of the function that is more than rounding."""
 MOST_WAYS = 200
-"""Up to so many weights, each is looked at by itself."""
+"""Most weights for which each is tested separately."""
 
 ENDLESS = "the data decide a weight so firmly that it grows without end; draw it back by --l2"
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A concave function with its gradient, what bounds its curvature in each weight, and its second
-    derivatives; ``newton``: these cost little, so that steps may use them."""
+    """A concave function: value and gradient, an upper bound of its curvature in each weight, and its second
+    derivatives; ``newton``: these are cheap enough to use in every step."""
 
     value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
     curvature: Callable[[np.ndarray], np.ndarray]
@@ -55,16 +54,17 @@ class Penalty:
     l1: float = 0.0
 
     def of(self, weights: np.ndarray) -> float:
-        """What is taken off at these weights."""
+        """The penalty at these weights."""
         return self.l2 / 2 * float(weights @ weights) + self.l1 * float(np.abs(weights).sum())
 
 
 @dataclass(frozen=True)
 class Patience:
-    """When to stop: the function is within ``tolerance`` of its top as far as its slope shows, or a limit.
+    """When to stop: when the gradient shows the function to be within ``tolerance`` of its maximum, or at a
+    limit.
 
-    ``taken``: steps of an earlier climb, which count. After each step ``keep`` gets value and weights, and
-    ``watch`` what is climbed, the value less the penalty: it never falls.
+    ``taken``: steps of an earlier climb, which count. After each step ``keep`` is called with value and
+    weights, and ``watch`` with the value less the penalty, which never falls.
     """
 
     tolerance: float = 1e-9
@@ -77,7 +77,7 @@ class Patience:
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """``value`` is that of the function, the penalty not taken off."""
+    """The maximum; ``value`` is that of the function without the penalty."""
 
     weights: np.ndarray
     value: float
@@ -93,8 +93,8 @@ def climb(
     patience: Patience = Patience(),
     start: np.ndarray | None = None,
 ) -> Top:
-    """Where the function less the penalty is largest, climbed from ``start`` (0 if not given): that matters
-    where it is not concave."""
+    """Maximise the function less the penalty, beginning at ``start`` (0 if not given), which matters if it is
+    not concave."""
     if not size:
         return Top(np.empty(0), slope.value_and_gradient(np.empty(0))[0], 0, True)
     start = np.zeros(size) if start is None else start
@@ -112,14 +112,14 @@ def climb(
 
 
 class _Clock:
-    """Counts steps, reports them, and says when the limits are met."""
+    """Counts and reports steps, and checks the limits."""
 
     def __init__(self, patience: Patience, penalty: Penalty) -> None:
         self.patience, self.penalty = patience, penalty
         self.steps = patience.taken
 
     def step(self, value: float, weights: np.ndarray) -> str:
-        """The limit that is met, in words, if one is."""
+        """Count a step; return the advice for the limit that is reached, or an empty text."""
         self.steps += 1
         if self.patience.keep is not None:
             self.patience.keep(self.steps, value, weights)
@@ -148,7 +148,7 @@ def _newton(
     value, height, gradient = objective(weights)
     while True:
         curvature = -hessian(weights) + l2 * np.eye(len(weights))
-        # a weight on which nothing bears makes the system singular: least squares leave it where it is
+        # A weight that nothing depends on makes the system singular: least squares leave it unchanged.
         direction = np.linalg.lstsq(curvature, gradient, rcond=1e-13)[0]
         promised = float(gradient @ direction)
         if promised <= patience.tolerance * max(1.0, abs(height)):
@@ -156,7 +156,7 @@ def _newton(
         length = 1.0
         for _ in range(MOST_HALVINGS):
             trial = objective(weights + length * direction)
-            # Armijo's condition: a ten-thousandth of the rise that the slope promises is enough
+            # Armijo's condition: accept a ten-thousandth of the rise that the slope predicts.
             if trial[1] >= height + 1e-4 * length * promised:
                 break
             length /= 2
@@ -168,7 +168,7 @@ def _newton(
 
 
 def _ended(slope: Slope, weights: np.ndarray, value: float, clock: _Clock, advice: str, pull: float) -> Top:
-    """A top without a penalty may lie at infinity: that is no convergence."""
+    """The result; without a penalty the maximum may lie at infinity, which is no convergence."""
     if not pull and (_is_flat(slope, weights) or (not advice and _is_endless(slope, weights, value))):
         advice = ENDLESS
     return Top(weights, value, clock.steps, not advice, advice)
@@ -179,7 +179,8 @@ def _is_flat(slope: Slope, weights: np.ndarray) -> bool:
 
 
 def _is_endless(slope: Slope, weights: np.ndarray, value: float) -> bool:
-    """Whether the function still rises where all weights go on, or one of a few: there is no top then."""
+    """Whether the function still rises if all weights, or single ones, grow further: then it has no
+    maximum."""
     further = np.sign(weights) * np.maximum(np.abs(weights), 1.0)
     few = len(weights) <= MOST_WAYS
     ways = [further, *(np.diag(further) if few else ())]
@@ -194,7 +195,7 @@ def _is_endless(slope: Slope, weights: np.ndarray, value: float) -> bool:
 
 
 def _flat_part(at_zero: np.ndarray, there: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What weights are along the ways in which the function bends much less there than it did at 0."""
+    """The part of the weights along directions whose curvature has become much smaller than it was at 0."""
     bends, axes = np.linalg.eigh(at_zero)
     kept = bends > FLAT * max(0.0, float(bends.max(initial=0.0)))
     scale = np.sqrt(bends[kept])
@@ -205,18 +206,18 @@ def _flat_part(at_zero: np.ndarray, there: np.ndarray, weights: np.ndarray) -> n
 
 
 class _Enough(Exception):  # noqa: N818 (no error)
-    """Leaves the optimiser when a limit is met."""
+    """Leaves the optimiser when a limit is reached."""
 
 
 def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience, start: np.ndarray) -> Top:
     clock = _Clock(patience, penalty)
     curvature = slope.curvature(np.zeros(size)) + penalty.l2
-    # in units in which every weight bends the function alike, L-BFGS needs far fewer steps
+    # In units in which the curvature in every weight is equal, L-BFGS needs far fewer steps.
     unit = 1 / np.sqrt(np.maximum(curvature, 1e-8 * max(1e-300, float(curvature.max()))))
     split = penalty.l1 > 0
     point, advice = start / unit, ""
     if split:
-        # magnitudes have a corner at 0: as differences of two numbers of at least 0 they are linear
+        # Magnitudes are not smooth at 0: as differences of two non-negative numbers they are linear.
         point = np.concatenate([np.maximum(point, 0), np.maximum(-point, 0)])
 
     def weights_of(point: np.ndarray) -> np.ndarray:
@@ -253,7 +254,7 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
                 "maxfun": 20 * patience.iterations,
                 "maxcor": 20,
                 "ftol": 1e-14,
-                # what is still to gain is about the square of the slope, hence the root
+                # The remaining gain is about the square of the slope, hence the root.
                 "gtol": np.sqrt(patience.tolerance) * 0.1 * max(1.0, steepest),
             },
         )

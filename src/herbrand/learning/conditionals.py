@@ -1,8 +1,8 @@
-"""Log-probabilities of known values against their alternatives: the concave function that learning climbs.
+"""Log-probabilities of known values against their alternatives: the concave objective of pseudo-likelihood.
 
 Takes, for each labelled atom, how every statement's count of true groundings would change with another value;
-gives the sum of log P(value | everything else), its gradient and its second derivatives. Atoms whose counts
-are all alike are kept once, with their number: a closed world is mostly the same atom over and over.
+returns the sum of log P(value | everything else), its gradient and its second derivatives. Atoms with equal
+changes are stored once, with their number: most atoms of a closed world are alike.
 
 >>> from scipy.sparse import csr_array
 >>> alike = Conditionals.of(csr_array([[1.0], [1.0], [-1.0]]), np.zeros((3, 1)))
@@ -26,8 +26,8 @@ Numbers = np.ndarray
 class Conditionals:
     """``differences`` [atom · alternatives, parameter]: what an alternative adds to each count.
 
-    ``offsets`` [atom, alternatives]: what it adds beside (-inf where it is impossible); ``counts`` [atom]:
-    how many atoms are like this one.
+    ``offsets`` [atom, alternatives]: what it adds to the log-weight besides (-inf if it is impossible);
+    ``counts`` [atom]: number of equal atoms.
     """
 
     differences: Any
@@ -36,7 +36,7 @@ class Conditionals:
 
     @classmethod
     def of(cls, differences: Any, offsets: Numbers) -> Conditionals:
-        """``differences`` [atom, alternatives · parameters], like atoms not yet merged."""
+        """``differences`` [atom, alternatives · parameters], with equal atoms not merged yet."""
         alternatives = offsets.shape[1]
         _, first, counts = np.unique(
             _fingerprints(differences, offsets), axis=0, return_index=True, return_counts=True
@@ -49,7 +49,7 @@ class Conditionals:
 
     @classmethod
     def joined(cls, parts: Sequence[Conditionals]) -> Conditionals:
-        """Parts whose atoms have as many alternatives, as one."""
+        """Concatenate parts whose atoms have the same number of alternatives."""
         return cls(
             vstack([part.differences for part in parts], format="csr"),
             np.concatenate([part.offsets for part in parts]),
@@ -61,7 +61,7 @@ class Conditionals:
         return float(self.counts.sum())
 
     def _alternatives(self, weights: Numbers) -> tuple[Numbers, Numbers]:
-        """The log-probability of each known value, and the probability of each alternative."""
+        """Log-probability of each known value, and the probability of each alternative."""
         scores = (self.differences @ weights).reshape(self.offsets.shape) + self.offsets
         largest = np.maximum(scores.max(axis=1, initial=0.0), 0.0)
         shares = np.exp(scores - largest[:, None])
@@ -69,7 +69,7 @@ class Conditionals:
         return -largest - np.log(total), shares / total[:, None]
 
     def value(self, weights: Numbers) -> float:
-        """The sum of the known values' log-probabilities."""
+        """Sum of the known values' log-probabilities."""
         return float(self.counts @ self._alternatives(weights)[0])
 
     def value_and_gradient(self, weights: Numbers) -> tuple[float, Numbers]:
@@ -78,7 +78,7 @@ class Conditionals:
         return float(self.counts @ logs), gradient
 
     def curvature(self, weights: Numbers) -> Numbers:
-        """How much the function bends in each weight, at most."""
+        """Upper bound of the curvature in each weight."""
         _, shares = self._alternatives(weights)
         return self.differences.power(2).T @ (shares * self.counts[:, None]).reshape(-1)
 
@@ -91,7 +91,8 @@ class Conditionals:
         return (means.T @ (means * self.counts[:, None])).toarray() - spread
 
     def bearing(self) -> tuple[Numbers, Numbers]:
-        """On which parameters some alternative bears, and on which some that is possible."""
+        """Masks of the parameters on which some alternative depends, and of those on which a possible one
+        does."""
         entries = self.differences.tocoo()
         parameters, changes = entries.coords[1], entries.data != 0
         possible = self.offsets.reshape(-1)[entries.coords[0]] > -np.inf
@@ -102,7 +103,7 @@ class Conditionals:
 
 
 def _summed_by_atom(rows: Any, shape: tuple[int, int]) -> Any:
-    """Rows added up over the alternatives of each atom."""
+    """Sums of rows over the alternatives of each atom."""
     atoms, alternatives = shape
     size = atoms * alternatives
     grouping = csr_array(
@@ -112,7 +113,7 @@ def _summed_by_atom(rows: Any, shape: tuple[int, int]) -> Any:
 
 
 def _fingerprints(differences: Any, offsets: Numbers) -> Numbers:
-    """Two 64-bit sums a row: equal for like rows and, but for chances of 2^-128, for no others."""
+    """Two 64-bit hashes for each row: equal rows have equal ones, different rows with probability 2^-128."""
     rows: Any = csr_array(differences)
     rows.sum_duplicates()
     rows.eliminate_zeros()
@@ -122,16 +123,16 @@ def _fingerprints(differences: Any, offsets: Numbers) -> Numbers:
     for _ in range(2):
         salts = rng.integers(0, 2**64, width + offsets.shape[1], dtype=np.uint64)
         sums = np.zeros(len(rows.data) + 1, dtype=np.uint64)
-        # unsigned sums wrap around: the difference of two running sums is exact, however long they get
+        # Unsigned sums wrap around: the difference of two running sums is exact, however long they get.
         np.cumsum(_mixed(rows.data, salts[rows.indices]), out=sums[1:])
-        # + 0.0 makes -0.0 into 0.0: they are equal, and their bits differ
+        # Adding 0.0 turns -0.0 into 0.0: they are equal, but their bits differ.
         beside = _mixed(offsets + 0.0, salts[width:]).sum(axis=1, dtype=np.uint64)
         prints.append(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]] + beside)
     return np.stack(prints, axis=1)
 
 
 def _mixed(numbers: Numbers, salts: Numbers) -> Numbers:
-    """The bits of each number and its salt, stirred (the finalizer of SplitMix64)."""
+    """Mix the bits of each number and its salt (the finalizer of SplitMix64)."""
     bits = np.ascontiguousarray(numbers, dtype=np.float64).view(np.uint64) + salts
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""The error where facts that are learned from break a hard statement."""
+"""The error for training facts that violate a hard statement."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from herbrand.program.program import Template
 
 
 def refuse_contradiction(world: Example, template: Template, predicate: str, violating: np.ndarray) -> None:
-    """A hard statement that the facts break as they stand, at these atoms."""
+    """Raise ContradictionError if the facts, as they are, violate a hard statement at some of these atoms."""
     if len(violating):
         raise broken(world, template, f", as they state {world.evidence.literal_text(predicate, violating)}")
 
 
 def broken(world: Example, template: Template, at: str = "") -> ContradictionError:
-    """The error that the facts break a hard statement; ``at`` says at which literal."""
+    """The error that the facts violate a hard statement; ``at`` names the literal."""
     statement = world.program.statements[template.statement]
     return ContradictionError(
         Mistake(

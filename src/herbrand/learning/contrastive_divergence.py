@@ -1,11 +1,11 @@
-"""Rule weights by likelihood where exact counts are out of reach: the counts are those of sampled worlds.
+"""Learn rule weights by likelihood with counts from sampled worlds, if exact counts are too expensive.
 
-The gradient of the likelihood is how often each statement holds where the labels do, less how often it holds
-at all. Both are averages over a few worlds, drawn by chains that go on from step to step (persistent
-contrastive divergence: Younes 1989, Tieleman 2008). Steps are Newton's, by the covariance of the counts, no
-longer than the chains can follow. They get shorter as often as the slope turns, which it does once it is all
-noise (Kesten 1958); the weights are the mean of the second half of them (Polyak and Juditsky 1992). Nothing
-here is exact, and the likelihood's value is never known.
+The gradient of the likelihood is the expected count of each statement given the labels, less that without.
+Both are averages over a few worlds, sampled by chains that continue from step to step (persistent contrastive
+divergence: Younes 1989, Tieleman 2008). Steps are Newton's, with the covariance of the counts, no longer than
+the chains can follow. They get shorter each time the slope changes direction, which it does once it is mostly
+noise (Kesten 1958); the weights are the mean of the second half of the steps (Polyak and Juditsky 1992).
+Nothing here is exact, and the value of the likelihood is not computed.
 
 >>> import herbrand as hb
 >>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
@@ -42,35 +42,37 @@ from herbrand.program.program import Program
 METHOD = "contrastive-divergence"
 STEPS = 2000
 TOLERANCE = 1e-3
-"""Of the log-likelihood, for each weight, that more steps would still gain."""
+"""Gain in log-likelihood, for each weight, below which learning stops."""
 CHAINS = 4
 SWEEPS, FIRST_SWEEPS, LAST_SWEEPS = 5, 50, 250
-"""Of each chain for a step, before the first one, and after the last to see whether there is a top."""
+"""Sweeps of each chain in a step, before the first one, and after the last to test whether a maximum
+exists."""
 MOST_FULL = 500
-"""Weights up to which steps know how counts vary together, and not only each by itself."""
+"""Most weights for which steps use the whole covariance of counts, and not only its diagonal."""
 RIDGE = 0.05
-"""Of each count's variance, added to it: few worlds leave some directions without any."""
+"""Share of each count's variance that is added to it: few worlds leave some directions without variance."""
 MEMORY = 0.05
-"""The share of the newest worlds in the covariance, once there are some."""
+"""Weight of the newest worlds in the running covariance."""
 FOLLOWED = 0.02
-"""Squared length of a step for each atom, in units of the standard deviation of the log-weight of worlds."""
+"""Largest squared length of a step for each atom, in units of the standard deviation of worlds'
+log-weights."""
 EASE = 25.0
-"""Turns after which settled steps begin to get shorter, as this power of their number."""
+"""Number of turns after which settled steps become shorter; their length falls with this power of it."""
 POWER = 0.6
 LEAST_SETTLED, LOOKED_AT = 100, 20
-"""Settled steps before the end may be near, and between two looks at that."""
+"""Settled steps before convergence is first tested, and between two tests."""
 MOST_R_HAT = 1.1
 ROUNDING = 1e-9
-"""Counts that differ by less are equal."""
+"""Counts with a smaller difference are equal."""
 ROWS_A_WEIGHT = 10
-"""Fewer worlds may lie on one side of some way by chance (Cover 1965: twice as many as weights do half the
-time)."""
+"""Least number of worlds for each weight: fewer may lie on one side of a hyperplane by chance (Cover 1965:
+twice as many as weights do half the time)."""
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights under which the labels are about most probable.
+    """The theory with weights that approximately maximise the likelihood of the labels.
 
-    Raises where worlds cannot be drawn.
+    Raise an error if worlds cannot be sampled.
     """
     began = time.perf_counter()
     theory, starts = relearned(theory) if settings.relearn else (theory, {})
@@ -79,7 +81,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     keys, penalty = sampled.parameters.keys, penalty_of(settings)
     first = sampled.parameters.row(starts)
     if sampled.sides.hidden and not first.any():
-        # at 0 the values of a hidden atom are alike, and no step would ever tell them apart
+        # At 0 the values of a hidden atom are symmetric, and no step would ever break the symmetry.
         first = np.random.default_rng(settings.seed).normal(0, 0.1, len(keys))
     trail = Trail(sampled, penalty, first)
     status = _followed(trail, settings)
@@ -104,7 +106,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
 
 
 def _followed(trail: Trail, settings: LearningSettings) -> Status:
-    """Steps until they gain no more."""
+    """Take steps until the estimated gain is below the tolerance."""
     most, tolerance = settings.iterations or STEPS, settings.tolerance or TOLERANCE
     advice = ""
     if not len(trail.point):
@@ -128,9 +130,9 @@ def _followed(trail: Trail, settings: LearningSettings) -> Status:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """``expected`` [weight]: true groundings where the labels hold less those in all worlds; ``spread``: how
-    the counts vary in all worlds, [weight, weight] together or [weight] each by itself; ``by_chain``
-    [chain, sweep, weight]: the counts in all worlds, added up over the worlds learned from."""
+    """Counts of sampled worlds. ``expected`` [weight]: true groundings given the labels less those without;
+    ``spread``: covariance [weight, weight] or variances [weight] of the counts without the labels;
+    ``by_chain`` [chain, sweep, weight]: these counts, added up over the worlds that are learned from."""
 
     expected: np.ndarray
     spread: np.ndarray
@@ -138,20 +140,20 @@ class Look:
 
     @property
     def worlds(self) -> np.ndarray:
-        """The counts of each world that was drawn: [world, weight]."""
+        """Counts of each sampled world: [world, weight]."""
         return np.concatenate(self.by_chain)
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Worlds drawn of both sides."""
+    """Sampled worlds with and without the labels."""
 
     parameters: Parameters
     sides: BothSides[SampledSide]
 
     @classmethod
     def of(cls, theory: Theory, examples: Sequence[Example], settings: LearningSettings) -> Sampled:
-        """Raises where worlds cannot be drawn."""
+        """Begin the chains; raise an error if worlds cannot be sampled."""
         parameters = Parameters.of(examples[0].program)
         numbers = iter(range(2 * len(examples)))
 
@@ -162,7 +164,7 @@ class Sampled:
         return cls(parameters, both_sides(theory, examples, prepare))
 
     def look(self, weights: np.ndarray, sweeps: int) -> Look:
-        """At worlds drawn at these weights."""
+        """Sample worlds at these weights."""
         size = len(weights)
         together = size <= MOST_FULL
         expected, by_chain = np.zeros(size), np.zeros((CHAINS, sweeps, size))
@@ -181,8 +183,8 @@ class Sampled:
 
 @dataclass(eq=False)
 class Trail:
-    """Where the steps have been. ``settled``: those since they went as far as chains can follow, again and
-    again."""
+    """The path of the weights. ``settled``: the steps since the last time that two in a row were as long as
+    the chains can follow."""
 
     sampled: Sampled
     penalty: Penalty
@@ -199,7 +201,7 @@ class Trail:
         self._longest = 1 + math.sqrt(FOLLOWED * self.sampled.sides.atom_count)
 
     def step(self) -> None:
-        """Look at worlds and go on."""
+        """Sample worlds and take a step."""
         look = self.sampled.look(self.point, SWEEPS)
         self.steps += 1
         self.sampled_worlds += CHAINS * SWEEPS
@@ -210,7 +212,7 @@ class Trail:
         length = self._length(self._drawn_in(self.point + way) - self.point)
         far, was_far = length > self._longest, self._is_far
         self._is_far = far
-        if far and was_far:  # still on the way; a single long step is noise
+        if far and was_far:  # not near the maximum yet; a single long step is noise
             self.settled.clear()
             self._turns = 0
         self._turns += bool(self.settled) and float(way @ self.settled[-1].slope) < 0
@@ -226,7 +228,8 @@ class Trail:
 
     @property
     def weights(self) -> np.ndarray:
-        """The mean of the second half of the settled steps; 0 for one that l1 holds there in most of them."""
+        """Mean of the second half of the settled steps; 0 for a weight that l1 holds there in most of
+        them."""
         kept = self._kept
         if not kept:
             return self.point
@@ -235,7 +238,8 @@ class Trail:
 
     @property
     def still_to_gain(self) -> float:
-        """Of the penalised log-likelihood, as the mean slope there and the curvature tell; noise counts."""
+        """Estimated gain of the penalised log-likelihood, from the mean slope and the curvature; includes
+        noise."""
         if not self._kept:
             return math.inf if len(self.point) else 0.0
         weights = self.weights
@@ -247,7 +251,7 @@ class Trail:
 
     @property
     def r_hat(self) -> float:
-        """How far the chains' mean counts are apart, over the same steps; 1 where they agree."""
+        """R-hat: how far the chains' mean counts differ, over the same steps; 1 if they agree."""
         if not self._kept:
             return math.inf if len(self.point) else 1.0
         means = np.stack([one.means for one in self._kept])
@@ -259,8 +263,8 @@ class Trail:
 
     @property
     def is_endless(self) -> bool:
-        """Whether some way of the weights leads to no world, of those drawn first and of more that are drawn
-        now, that has more than the labels: there is no top then (Barndorff-Nielsen 1978)."""
+        """Whether along some direction of the weights no sampled world, of the first ones or of more sampled
+        now, has a larger count than the labels: then there is no maximum (Barndorff-Nielsen 1978)."""
         look = self.sampled.look(self.weights, LAST_SWEEPS)
         given = look.expected + look.worlds.mean(axis=0)
         return _rises(given - np.concatenate([self._first_worlds, look.worlds]))
@@ -270,20 +274,21 @@ class Trail:
         return self.settled[len(self.settled) // 2 :]
 
     def _way(self, slope: np.ndarray) -> np.ndarray:
-        """Along the slope: the step to the top, or, where weights stop at 0 one by one, a part of it that no
-        counts that vary together can make too long (their correlations stretch a step this much at most)."""
+        """The step along the slope: to the maximum, or, if l1 moves weights to 0 one by one, a shorter one
+        that correlated counts cannot make too long (the largest eigenvalue of their correlations bounds
+        it)."""
         return self._solved(slope) if self._steepest is None else slope / self._steepest
 
     def _most_curved(self) -> np.ndarray:
-        """The curvature along each weight, whatever others move with it."""
+        """Upper bound of the curvature in each weight, whichever others move with it."""
         own = self._own
         if self._spread.ndim == 1:
             return own
         return np.linalg.eigvalsh(self._curvature / np.sqrt(np.outer(own, own)))[-1] * own
 
     def _solved(self, slope: np.ndarray) -> np.ndarray:
-        """The step to the top, were the slope exact, nothing hidden, and the curvature everywhere this; only
-        weights with a slope move."""
+        """Newton's step: to the maximum if the slope were exact, nothing hidden, and the curvature constant;
+        only weights with a slope move."""
         if self._spread.ndim == 1:
             return slope / self._own
         step, moving = np.zeros(len(slope)), np.flatnonzero(slope)
@@ -292,7 +297,7 @@ class Trail:
 
     @property
     def _own(self) -> np.ndarray:
-        """The curvature along each weight by itself."""
+        """Curvature in each weight alone."""
         own = (np.diag(self._spread) if self._spread.ndim == 2 else self._spread) + self.penalty.l2
         return (1 + RIDGE) * np.where(own > 0, own, 1.0)
 
@@ -303,12 +308,12 @@ class Trail:
         return curvature
 
     def _length(self, step: np.ndarray) -> float:
-        """In standard deviations of the log-weight of worlds."""
+        """Length of a step in standard deviations of the log-weight of worlds."""
         squared = float(step @ (self._spread @ step if self._spread.ndim == 2 else self._spread * step))
-        return math.sqrt(max(squared, 0.0))  # rounding may leave less than nothing
+        return math.sqrt(max(squared, 0.0))  # rounding may make it negative
 
     def _drawn_in(self, point: np.ndarray, share: float = 1.0) -> np.ndarray:
-        """Nearer to 0 by what l1 takes off."""
+        """Shrink weights towards 0 by the l1 penalty (soft thresholding)."""
         if self._steepest is None:
             return point
         less = share * (self.penalty.l1 / self._steepest)
@@ -316,8 +321,8 @@ class Trail:
 
 
 def _rises(apart: np.ndarray) -> bool:
-    """Whether on some way no row [row, weight] falls, and one rises; along single weights where rows are too
-    few to tell of others."""
+    """Whether along some direction no row [row, weight] falls and one rises; only along single weights if
+    there are too few rows for others."""
     apart = np.where(np.abs(apart) < ROUNDING, 0.0, apart)
     if len(apart) < ROWS_A_WEIGHT * apart.shape[1]:
         one_sided = (apart >= 0).all(axis=0) | (apart <= 0).all(axis=0)
@@ -331,8 +336,8 @@ def _rises(apart: np.ndarray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SettledStep:
-    """A step: the weights it began from, the slope there, and the counts' ``means`` and ``variances``
-    [chain, weight] over its sweeps."""
+    """A step: the weights before it, the slope there, and ``means`` and ``variances`` [chain, weight] of the
+    counts over its sweeps."""
 
     point: np.ndarray
     slope: np.ndarray

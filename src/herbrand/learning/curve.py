@@ -1,4 +1,4 @@
-"""How training went, as a picture: the watched value by step.
+"""Plot of a training run: the watched value by step.
 
 >>> steps = [Progress(1, 3, "loss", 0.9), Progress(2, 3, "loss", 0.5), Progress(3, 3, "loss", 0.4)]
 >>> picture(steps).count(","), "loss" in picture(steps)
@@ -25,7 +25,7 @@ POINTS = 400
 
 
 def picture(curve: Sequence[Progress]) -> str:
-    """An SVG; empty where there is no line to draw."""
+    """The plot as SVG; empty if there are fewer than two finite values."""
     finite = [p for p in curve if math.isfinite(p.value)]
     shown = finite[:: max(1, len(finite) // POINTS)]
     if len(shown) < 2:
@@ -34,12 +34,12 @@ def picture(curve: Sequence[Progress]) -> str:
 
 
 def lines(metric: str, curves: Mapping[str, Sequence[float]]) -> str:
-    """An SVG of several curves by name, each with a finite value a step, from step 1 on."""
+    """An SVG of several curves by name, each with one finite value for each step, from step 1 on."""
     return _drawn(metric, {name: list(enumerate(values, 1)) for name, values in curves.items()})
 
 
 def _drawn(metric: str, curves: Mapping[str, Sequence[tuple[int, float]]]) -> str:
-    """Points (step, value) of each curve; a curve with a name has it beside its end."""
+    """The plot of points (step, value) of each curve; a curve's name is written at its end."""
     steps = [step for points in curves.values() for step, _ in points]
     values = [value for points in curves.values() for _, value in points]
     first, last, low, high = min(steps), max(steps), min(values), max(values)

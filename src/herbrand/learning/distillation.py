@@ -1,9 +1,9 @@
-"""A predictor taught by rules: posterior regularisation, with mean field as the teacher.
+"""Train a predictor by rules: posterior regularisation, with mean field as the teacher.
 
-At each step the predictor's logits are the unary potentials of a mean field; what the layers make of them is
-what the predictor should have said, and Adam moves it there (mean square error of the logits). A step takes
-a batch of groundings, sampled towards observed facts, or all groundings at once. Weights stay as they are:
-rules teach, and are not taught. The learned theory holds the predictor's opinions as soft evidence.
+At each step the predictor's logits are the unary potentials of a mean field; the logits after its layers are
+the training target, towards which Adam moves the predictor (mean square error of the logits). A step uses a
+batch of groundings, sampled with a preference for facts, or all groundings at once. Weights stay fixed: rules
+teach, and are not trained. The learned theory holds the predictor's probabilities as soft evidence.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SMOOTHING = 0.98
 
 
 Lesson = Batch | WholeLessons
-"""Atoms by predicate, which values each may have, and what the teacher makes of logits for them."""
+"""Atoms by predicate, a mask of their possible values, and the teacher's logits for them."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledLessons:
-    """A batch of groundings a step; the state is what the next one depends on."""
+    """A new batch of groundings at each step; the state is that of the random numbers."""
 
     sampler: Sampler
     batches: Batches
@@ -64,7 +64,7 @@ class SampledLessons:
 
 @dataclass
 class Training:
-    """A predictor at school: what changes from step to step."""
+    """The training of a predictor, with its state."""
 
     predictor: Predictor
     lessons: SampledLessons | WholeLessons
@@ -78,7 +78,7 @@ class Training:
     options: Options = field(default_factory=dict)
 
     def step(self) -> float:
-        """One batch; gives the loss before the predictor was moved."""
+        """Train on one batch; return the loss before the update."""
         batch = self.lessons.draw()
         self.steps += 1
         self.groundings += len(batch)
@@ -93,14 +93,14 @@ class Training:
         return float(loss.detach())
 
     def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The predictor, what Adam remembers of it, and where the lessons stand."""
+        """The state to save: predictor, Adam's running means, and lessons."""
         tensors = {f"predictor.{name}": value for name, value in self.predictor.state_dict().items()}
         return tensors | self.adam.tensors(), {
             "groundings": self.groundings, "lessons": self.lessons.state(), "updates": self.adam.steps,
         }  # fmt: skip
 
     def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-        """Go on from what :meth:`kept` gave."""
+        """Restore a state that :meth:`kept` returned."""
         self.predictor.load_state_dict(within("predictor", tensors))
         self.adam.restore(tensors, whole_number(about["updates"]))
         self.groundings = whole_number(about["groundings"])
@@ -108,7 +108,7 @@ class Training:
 
 
 def logits_of(predictor: Predictor, batch: Lesson) -> Tensor:
-    """The predictor's logits [atom, value] for a batch; impossible values have -inf."""
+    """The predictor's logits [atom, value] for a batch; -inf for impossible values."""
     width = batch.possible.shape[1]
     parts = []
     for name, rows in batch.atoms.items():
@@ -119,7 +119,7 @@ def logits_of(predictor: Predictor, batch: Lesson) -> Tensor:
 
 
 def logit_loss(unary: Tensor, taught: Tensor, possible: Tensor) -> Tensor:
-    """The mean over atoms of the squared distance of their logits, a common shift of an atom's aside."""
+    """Mean over atoms of the squared distance of their logits, up to a common shift of each atom's."""
     zero = unary.new_zeros(())
     apart = torch.where(possible, unary - taught.detach(), zero)
     mean = apart.sum(dim=1, keepdim=True) / possible.sum(dim=1, keepdim=True)
@@ -127,7 +127,8 @@ def logit_loss(unary: Tensor, taught: Tensor, possible: Tensor) -> Tensor:
 
 
 def training(program: Program, settings: LearningSettings, mark: str = "") -> Training:
-    """A predictor of a program's latent atoms before its first step, or where one of this mark was left."""
+    """The training of a predictor for a program's latent atoms, new or resumed from a saved state with this
+    mark."""
     evidence = Evidence(program)
     latent = evidence.latent_predicates
     if not latent:
@@ -151,7 +152,7 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
 
 
 def _options(settings: LearningSettings) -> Options:
-    """What the settings say, or the method where they leave it open."""
+    """The settings, with the method's defaults for those that are not given."""
     return {
         "size": settings.size or SIZE,
         "layers": settings.layers or LAYERS,
@@ -179,7 +180,7 @@ def _lessons(
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the opinions of a predictor that its rules have taught."""
+    """The theory with soft evidence from a predictor that its rules have trained."""
     began = time.perf_counter()
     _refuse(theory, worlds, aim)
     (world,) = worlds

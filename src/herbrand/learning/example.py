@@ -1,9 +1,9 @@
-"""One world to learn from: what is known in it, and which of that is to be predicted.
+"""A world to learn from: its known facts, and which of these are to be predicted.
 
-Learning takes every predicate as closed, unless it is latent. The *targets* are the predicates whose atoms
-the learned statements should predict; what the facts say of them are their labels. So a world is two
-programs over the same constants: ``known``, in which all facts hold, and ``program``, whose templates are
-lowered with the targets open and unlisted.
+Learning assumes every predicate to be closed, unless it is latent. The *targets* are the predicates whose
+atoms the learned statements should predict; their facts are the labels. So a world is two programs over the
+same constants: ``known``, in which all facts hold, and ``program``, whose templates are lowered with the
+targets open and without facts.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('?: smokes(x) => cancer(x)')
@@ -43,7 +43,7 @@ from herbrand.row_keys import Keys, first_missing
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Facts as they are stated, and the vocabulary with what they add to it."""
+    """Facts as they are stated, and the signature with what they add to it."""
 
     signature: Signature
     facts: Facts
@@ -51,9 +51,9 @@ class World:
 
 @dataclass(frozen=True)
 class Aim:
-    """What is to be predicted, and what no facts give. No targets named: see :func:`default_targets`.
+    """Targets and latent predicates. Without targets: see :func:`default_targets`.
 
-    ``held_out``: worlds that nothing is learned from, to measure what was learned.
+    ``held_out``: worlds for evaluation only.
     """
 
     targets: tuple[str, ...] = ()
@@ -63,7 +63,8 @@ class Aim:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """``targets`` that are also among ``latent`` have labels for the atoms that are listed, and no others."""
+    """A world with labels. ``targets`` that are ``latent`` too have labels only for the atoms that are
+    listed."""
 
     known: Program
     program: Program
@@ -72,16 +73,16 @@ class Example:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """All that is known, labels included."""
+        """Evidence with the labels."""
         return Evidence(self.known)
 
     @cached_property
     def hidden(self) -> Evidence:
-        """What is known beside the labels."""
+        """Evidence without the labels."""
         return Evidence(self.program)
 
     def labels(self, predicate: str, codes: np.ndarray) -> np.ndarray:
-        """The value of each atom of a target, ``LATENT`` where it has no label."""
+        """Value of each atom of a target, ``LATENT`` if it has no label."""
         return self.evidence.known(predicate).lookup(codes)
 
     def label_count(self, predicate: str) -> int:
@@ -89,7 +90,7 @@ class Example:
         return known.atom_count - known.latent_count()
 
     def labelled_codes(self, predicate: str) -> np.ndarray:
-        """The atoms of a target that have labels."""
+        """Codes of a target's atoms that have labels."""
         known = self.evidence.known(predicate)
         if known.default == LATENT:
             return known.codes
@@ -99,8 +100,8 @@ class Example:
 def example(
     theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> Example:
-    """The world as an example; raises where what its facts say cannot be learned from. ``opinions``: soft
-    evidence is taken, and what it is about is not known."""
+    """The world as an example; raise an error if its facts cannot be learned from. ``opinions``: accept soft
+    evidence; the atoms that it is about have no label then."""
     (only,) = _examples(theory, [world], aim, budget, opinions)
     return only
 
@@ -108,8 +109,8 @@ def example(
 def examples_of(
     theory: Theory, worlds: Iterable[World], aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> list[Example]:
-    """Worlds as examples, as :func:`example` makes one, for a theory with weights to be learned; a target
-    needs labels in one of them at least. What a world without labels predicts is right whatever they are."""
+    """Worlds as examples, see :func:`example`, for a theory with weights to be learned; a target needs labels
+    in at least one of them. A world without labels does not affect the weights."""
     refuse_nothing_learned(theory)
     return _examples(theory, worlds, aim, budget, opinions)
 
@@ -124,7 +125,7 @@ def _examples(
 
 
 def lowered(theory: Theory, world: World, aim: Aim) -> Example:
-    """The two programs of a world whose facts are as learning takes them."""
+    """The two programs of a world whose facts are prepared for learning."""
     signature, facts = world.signature, world.facts
     targets = aim.targets or default_targets(theory, signature, aim.latent)
     _refuse_derived(theory, targets)
@@ -137,7 +138,7 @@ def lowered(theory: Theory, world: World, aim: Aim) -> Example:
 def masked_facts(
     theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
 ) -> Facts:
-    """The facts as learning takes them, every predicate closed unless latent, and what rules derive."""
+    """Facts as learning assumes them: every predicate closed unless latent, with what rules derive."""
     signature, facts = world.signature, world.facts
     refuse_unknown(aim, signature)
     masked = {name: _masked(signature, facts, name, aim, budget, opinions) for name in facts.tables}
@@ -147,8 +148,8 @@ def masked_facts(
 
 
 def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] = ()) -> tuple[str, ...]:
-    """The predicates of learned statements that are neither declared observed, nor derived, nor latent, nor
-    made for what a statement computes."""
+    """Predicates of learned statements that are neither declared observed, nor derived, nor latent, nor
+    generated for a computation."""
     refuse_nothing_learned(theory)
     learned = learned_statements(theory)
     derived = {rule.head.predicate for rule in theory.rules}
@@ -166,8 +167,8 @@ def default_targets(theory: Theory, signature: Signature, latent: Iterable[str] 
 
 
 def _refuse_derived(theory: Theory, targets: Collection[str]) -> None:
-    """Raise where rules derive a target, or from a target what a formula speaks of: as evidence that would
-    hold the labels."""
+    """Raise UnsupportedError if rules derive a target, or derive from a target a predicate of some formula,
+    whose facts would then reveal the labels."""
     for rule in theory.rules:
         if rule.head.predicate in targets:
             raise UnsupportedError(
@@ -187,7 +188,7 @@ def _refuse_derived(theory: Theory, targets: Collection[str]) -> None:
 
 
 def refuse_nothing_learned(theory: Theory) -> None:
-    """Raise where no statement has a weight to be learned."""
+    """Raise UnsupportedError if no statement has a weight to be learned."""
     if not learned_statements(theory):
         raise UnsupportedError(
             "no statement has a weight to be learned",
@@ -197,12 +198,12 @@ def refuse_nothing_learned(theory: Theory) -> None:
 
 
 def learned_statements(theory: Theory) -> list[WeightedFormula]:
-    """The statements whose weights are to be learned."""
+    """Statements whose weights are to be learned."""
     return [s for s in theory.formulas if isinstance(s.weight, Learned)]
 
 
 def refuse_latent(example: Example, method: str) -> None:
-    """Raise where a statement that bears on a target speaks of atoms of which nothing is known."""
+    """Raise UnsupportedError if a statement about a target contains a latent predicate that is no target."""
     targets = set(example.targets)
     hidden = set(example.latent) - targets
     for template in example.program.templates:
@@ -220,7 +221,7 @@ def refuse_latent(example: Example, method: str) -> None:
 def _masked(
     signature: Signature, facts: Facts, name: str, aim: Aim, budget: Budget, opinions: bool
 ) -> FactTable:
-    """A predicate's facts under the assumption of learning: closed unless latent."""
+    """A predicate's facts as learning assumes them: closed unless latent."""
     table = facts.tables[name]
     if name in aim.latent:
         return replace(table, world="open")
@@ -237,7 +238,7 @@ def _masked(
 
 
 def _with_opinions(signature: Signature, facts: Facts, name: str, budget: Budget) -> FactTable:
-    """All atoms known but those with opinions: what is not listed is false."""
+    """A table in which all atoms but those with soft evidence are known: unlisted ones are false."""
     table, evidence = facts.tables[name], Evidence(Program(signature, facts, (), (), ()))
     sizes = evidence.sizes(name)
     rows = np.concatenate([table.true, table.false, table.soft])[:, : len(sizes)]
@@ -263,7 +264,8 @@ def _valueless(evidence: Evidence, name: str, listed: Keys) -> UnsupportedError:
 
 
 def _refuse_valueless(signature: Signature, facts: Facts) -> None:
-    """Raise where a many-valued atom that should be known has no value: it cannot be false instead."""
+    """Raise UnsupportedError if an atom of a closed many-valued predicate has no value: it cannot be false
+    instead."""
     evidence = Evidence(Program(signature, facts, (), (), ()))
     for name, predicate in signature.predicates.items():
         table = facts.tables[name]
@@ -276,7 +278,7 @@ def _refuse_valueless(signature: Signature, facts: Facts) -> None:
 
 
 def refuse_unknown(aim: Aim, signature: Signature) -> None:
-    """Raise where a predicate that is named does not exist."""
+    """Raise UnsupportedError if a target or latent predicate does not exist."""
     mistakes = [
         Mistake(f"{option}: there is no predicate '{name}'", hint=nearest(name, signature.predicates))
         for option, names in (("--target", aim.targets), ("--latent", aim.latent))
@@ -288,7 +290,7 @@ def refuse_unknown(aim: Aim, signature: Signature) -> None:
 
 
 def refuse_unlabelled(examples: Sequence[Example]) -> None:
-    """Raise where there is no atom to predict."""
+    """Raise UnsupportedError if a target has no atom to predict."""
     for name in examples[0].targets:
         for one in examples:
             _refuse_no_constants(one, name)

@@ -1,9 +1,9 @@
-"""How often the groundings of learned statements hold in a program's worlds, at any weights.
+"""Expected counts of learned statements' true groundings in a program's worlds, at any weights.
 
-The log-partition of a program is a function of the weights that are to be learned; its gradient is the
-expected number of true groundings of each. A :class:`Side` is prepared once for a program and then looked at
-for many weights: by elimination of the ground network, whose tables are linear in the weights, or by counting
-without grounding, whichever is cheaper.
+The log-partition of a program is a function of the learned weights; its gradient is the expected number of
+true groundings of each. A :class:`Side` is prepared once for a program and then evaluated at many weights: by
+elimination of the ground network, whose tables are linear in the weights, or by lifted counting, whichever is
+cheaper.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
 
 AT_ONCE = 1e6
-"""Operations for one gradient: up to so many, grounding is not compared with anything."""
+"""Operations for one gradient up to which grounding is used without comparing costs."""
 MOST_COUNTED = 1e9
-"""Groundings of one statement, of which differences keep seven decimals."""
+"""Most groundings of one statement: differences of such counts keep seven decimals."""
 A_GROUNDING = 100.0
-"""Operations that the grounding of one statement for one choice of constants counts as, about."""
+"""Estimated operations to ground one statement for one assignment of constants."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """``expected`` [weight] true groundings; ``spread`` [weight]: the variances of single groundings, added
-    up, where groundings are looked at one by one."""
+    """``expected`` [weight]: true groundings; ``spread`` [weight]: sum of the variances of single groundings,
+    ``None`` if these are not computed one by one."""
 
     log_partition: float
     expected: np.ndarray
@@ -52,7 +52,8 @@ class Counts:
 
 
 def side_of(program: Program, parameters: Parameters, budget: Budget, most_operations: float) -> Side:
-    """The cheapest exact way to count; raises ``BudgetError`` with each way's reason where there is none."""
+    """The cheapest exact way to count; raise BudgetError with the reason against each way if there is
+    none."""
     refuse_cancellation(program, MOST_COUNTED)
     try:
         grounded: GroundSide | BudgetError = GroundSide.of(program, parameters, budget, most_operations)
@@ -83,8 +84,8 @@ def side_of(program: Program, parameters: Parameters, budget: Budget, most_opera
 class GroundSide:
     """Elimination of a factor graph whose weights and tables are ``base + entries @ columns @ weights``.
 
-    ``entries`` [entry, grounding] is 1 where the grounding holds, ``columns`` [grounding, weight] says what
-    it counts for which weight.
+    ``entries`` [entry, grounding] is 1 where the grounding holds, ``columns`` [grounding, weight] its
+    coefficient for each weight.
     """
 
     elimination: Elimination
@@ -133,7 +134,7 @@ class GroundSide:
 
 @dataclass(frozen=True, eq=False)
 class LiftedSide:
-    """Counting without grounding; ``places``: the weights' numbers in the program by column."""
+    """Lifted counting; ``places``: column of each of the program's learned weights, by its number."""
 
     program: Program
     places: dict[int, int]
@@ -146,7 +147,7 @@ class LiftedSide:
     def of(
         cls, program: Program, parameters: Parameters, budget: Budget, most_operations: float
     ) -> LiftedSide:
-        """Raises ``NotLiftableError``, also for weights by constant."""
+        """Plan the counting; raise NotLiftableError if it is not possible, or for weights by constant."""
         learned = {n: w for n, w in enumerate(program.weights) if w.learned}
         if any(weight.by for weight in learned.values()):
             raise NotLiftableError("weights that are learned for each constant need the groundings")
@@ -175,4 +176,5 @@ class LiftedSide:
 
 
 Side = GroundSide | LiftedSide
-"""A program at any weights of its learned statements. ``operations``: of one look, about."""
+"""Counts of a program at any weights of its learned statements. ``operations``: estimate for one
+evaluation."""

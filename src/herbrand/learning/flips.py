@@ -1,12 +1,12 @@
-"""How many groundings of each template come to hold when one atom is given one value, all others as known.
+"""Numbers of groundings of each template that hold if one atom has a given value, all others as known.
 
 For a literal of a target, the other literals of its conjunction are contracted over the variables that its
 atom does not name: one sum of products counts the groundings for all atoms at once, so the cost is that of
-the contraction and not that of the groundings. Templates with quantifiers inside, and those that speak of
-atoms which change together, are grounded instead (:mod:`herbrand.learning.quantified`).
+the contraction and not that of the groundings. Templates with quantifiers inside, and those about atoms which
+change together, are grounded instead (:mod:`herbrand.learning.quantified`).
 
-Where a literal holds in a world that is known is a relation of ones and zeros, ready to be contracted. An
-atom of which nothing is known makes no literal hold.
+The groundings for which a literal holds in a known world are a relation of ones and zeros, to be contracted.
+An atom without a known value makes no literal hold.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BYTES_AN_ENTRY = 40
 class Flips:
     """``counts[i]`` groundings of the template hold if atom ``codes[i]`` has one of the ``allowed`` values.
 
-    ``weight_rows``: which number of a weight that is learned for each constant they use.
+    ``weight_rows``: which number they use of a weight that is learned for each constant.
     """
 
     template: Template
@@ -51,7 +51,7 @@ class Flips:
 
 
 def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
-    """The flips of all templates; atoms and values that no grounding depends on are not listed."""
+    """Yield the flips of all templates, without atoms and values that no grounding depends on."""
     known = KnownRelations(example.evidence, budget.bytes)
     for template in example.program.templates:
         if template.predicates.isdisjoint(example.targets):
@@ -69,8 +69,8 @@ def flips(example: Example, budget: Budget, ties: Ties) -> Iterator[Flips]:
 
 
 def _refuse_broken(template: Template, example: Example, known: KnownRelations, budget: Budget) -> None:
-    """Raise where facts that nobody predicts break a hard statement among themselves: none of its atoms is
-    changed, so that no flip would tell."""
+    """Raise ContradictionError if facts of predicates that are not targets violate a hard statement: none of
+    its atoms is flipped, so no flip would detect it."""
     literals = template.conjunction.literals
     if literals and not template.conjunction.blocks:
         flipped = _contracted(template, literals[0], example, known, budget)
@@ -83,7 +83,7 @@ def _refuse_broken(template: Template, example: Example, known: KnownRelations, 
 def _contracted(
     template: Template, literal: Literal, example: Example, known: KnownRelations, budget: Budget
 ) -> Flips:
-    """The flips of one literal's atoms."""
+    """Flips of one literal's atoms."""
     conjunction = template.conjunction
     sizes = {name: len(example.program.domain(type_name)) for name, type_name in conjunction.variables}
     named = (*literal.arguments, *template.weight_arguments)
@@ -103,7 +103,8 @@ def _contracted(
 
 
 def held(literal: Literal, known: KnownRelations) -> tuple[Axes, Relation]:
-    """The names of a literal's variables, and where it holds: made once for literals that differ in names."""
+    """Names of a literal's variables, and the relation of where it holds, cached up to the names of
+    variables."""
     axes = tuple(dict.fromkeys(a for a in literal.arguments if isinstance(a, str)))
     names = {axis: f"a{place}" for place, axis in enumerate(axes)}
     arguments = tuple(names[a] if isinstance(a, str) else a for a in literal.arguments)
@@ -111,14 +112,14 @@ def held(literal: Literal, known: KnownRelations) -> tuple[Axes, Relation]:
 
 
 def _all_but(constant: int, size: int) -> Relation:
-    """Zero there, one elsewhere."""
+    """Relation that is 0 for the constant and 1 for all others."""
     others = torch.ones(size, dtype=torch.float64)
     others[constant] = 0.0
     return Dense(others)
 
 
 def _nonzero(result: Relation, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
-    """Index rows and values of the entries that are not zero."""
+    """Index rows and values of the nonzero entries."""
     if isinstance(result, Sparse) and result.default == 0.0:
         kept = np.flatnonzero(result.values.numpy())
         return result.indices[kept], np.rint(result.values.numpy()[kept])

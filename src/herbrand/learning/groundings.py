@@ -1,8 +1,8 @@
-"""The groundings of learned statements in a factor graph: where they hold, and what each counts.
+"""Groundings of learned statements in a factor graph: the entries for which they hold, and their counts.
 
-The log-weights of a graph's entries are linear in the weights to be learned: ``entries @ columns @ weights``
-is added to what they are without these. What is said of the weights is first made when all worlds have been
-prepared, so that all weights are known.
+The log-weights of a graph's entries are linear in the learned weights: ``entries @ columns @ weights`` is
+added to their values without these. Matrices over the weights are built once all worlds have been prepared,
+so that all weights are known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from herbrand.program.ground import Ground
 
 
 class Groundings:
-    """All groundings of learned statements. ``columns_of`` the learned templates: each row's weight."""
+    """All groundings of learned statements. ``columns_of`` the learned templates: the weight of each row."""
 
     def __init__(self, grounded: Ground, parameters: Parameters) -> None:
         self.ground, self.parameters = grounded, parameters
@@ -31,18 +31,19 @@ class Groundings:
             if one.multiplicity
         }
         self.places: list[np.ndarray] = []
-        """Where groundings hold, [grounding, place] among a graph's entries."""
+        """Entries of the graph for which groundings hold, [grounding, place]."""
         self.numbers: list[np.ndarray] = []
         self.worths: list[np.ndarray] = []
         self.settled: dict[int, float] = {}
 
     def without_learned(self) -> list[float | None]:
-        """What a row of each template is worth, 0 where that is learned; ``None`` where it never counts."""
+        """Worth of a row of each template, 0 if its weight is learned; ``None`` if it never counts."""
         worths = enumerate(row_worths(self.ground))
         return [0.0 if number in self.columns_of else worth for number, worth in worths]
 
     def gather(self, built: ProgramGraph, tables: np.ndarray, axes: np.ndarray) -> None:
-        """Note where they hold; ``tables`` [factor] and ``axes`` [axis]: where entries of each begin."""
+        """Record the entries for which groundings hold; ``tables`` [factor] and ``axes`` [axis]: where the
+        entries of each begin."""
         for origins, begins in ((built.in_tables, tables), (built.on_axes, axes)):
             for origin in origins:
                 if origin.piece is not None and origin.template in self.columns_of:
@@ -57,12 +58,12 @@ class Groundings:
                     self.settled[column] = self.settled.get(column, 0.0) + self._worth(template) * count
 
     def _worth(self, number: int) -> float:
-        """What a grounding of a template counts."""
+        """Coefficient of the weight for a grounding of a template."""
         template = self.ground.templates[number]
         return float(template.template.sign * template.multiplicity)
 
     def entries(self, size: int) -> csr_array:
-        """Which groundings hold at which entries, 1 or 0 [entry, grounding]."""
+        """Incidence matrix of entries and groundings: 1 if the grounding holds there [entry, grounding]."""
         parts, begun = [], 0
         for places in self.places:
             groundings = begun + np.repeat(np.arange(len(places)), places.shape[1])
@@ -75,7 +76,7 @@ class Groundings:
 
     @cached_property
     def columns(self) -> csr_array:
-        """What each grounding counts for each weight [grounding, weight]."""
+        """Coefficients of each grounding for each weight [grounding, weight]."""
         width = len(self.parameters)
         if not self.places:
             return csr_array((0, width))
@@ -84,7 +85,7 @@ class Groundings:
 
     @cached_property
     def certain(self) -> np.ndarray:
-        """What groundings count that hold in all worlds [weight]."""
+        """Sum of the coefficients of groundings that hold in all worlds [weight]."""
         counts = np.zeros(len(self.parameters))
         for column, count in self.settled.items():
             counts[column] = count

@@ -1,16 +1,15 @@
-"""Probabilities of choices (``? ::``) by likelihood, from worlds of which only a part is known.
+"""Learn probabilities of choices (``? ::``) by likelihood from partially observed worlds.
 
-What is listed of derived predicates is evidence, what is not listed of them is unknown; every other predicate
-is closed. Each world is compiled once to a circuit, which then gives log P(evidence) and how often each
-alternative is expected to be chosen. Expectation maximisation sets each probability to the expected share of
-the instances of its statement, so that the likelihood never falls; where the likelihood rises by it too, a
-step goes further (``leaps``). As any such climb it may stop at a local top; a probability on which no
-evidence bears keeps its start.
+Listed atoms of derived predicates are evidence, unlisted ones are unknown; every other predicate is closed.
+Each world is compiled once to a circuit, which computes log P(evidence) and how often each alternative is
+expected to be chosen. Expectation maximisation sets each probability to the expected share of the instances
+of its statement, so the likelihood never falls; a longer step is taken if the likelihood rises by it too
+(``leaps``). It may stop at a local maximum; a probability that no evidence depends on keeps its start.
 
-Starts (``t(0.3)::`` of a ``.pl`` file) are those of every climb, so what starts at 0 stays there unless a
-world needs it. The first climb starts the other probabilities of a statement of several heads where these
-leave nothing: none of the heads is then chosen only as far as worlds need it, which settles what the
-likelihood leaves open between a head that nobody saw and none at all.
+Starts (``t(0.3)::`` of a ``.pl`` file) are used in every climb, so what starts at 0 stays there unless a
+world needs it. In the first climb the other probabilities of a statement with several heads start with all
+that these leave: choosing no head then gets only the probability that worlds require, which decides between
+an unobserved head and no head where the likelihood does not.
 
 Learning from interpretations: Gutmann, Thon, De Raedt, "Learning the parameters of probabilistic logic
 programs from interpretations" (ECML 2011).
@@ -65,24 +64,25 @@ from herbrand.program.program import Program
 STEPS = 10_000
 TOLERANCE = 1e-10
 STARTS = 4
-"""The likelihood of partly known worlds may have several tops, of which the best is taken."""
+"""Starting points: the likelihood of partially observed worlds may have several maxima; the best is taken."""
 LOST = 1e-9
-"""The logarithm of the sum over all worlds may miss 0 by rounding so far."""
+"""Rounding error allowed in the log of the sum over all worlds, which should be 0."""
 FLAT_STEPS = 2
-"""A leap or a step may chance to rise by less than the tolerance; not two on end."""
+"""Steps in a row that must rise by less than the tolerance: a single one may do so by chance."""
 STEADY, ROUNDING = 1e-3, 1e-13
-"""A probability that grows by more than this share of it, and more than rounding explains, is not at rest."""
+"""A probability that grows by more than this share, and by more than rounding explains, has not converged."""
 SMALLEST = 1e-300
-"""What a probability of 0 counts as within a circuit, where its logarithm must be finite."""
+"""Replaces a probability of 0 within a circuit, where its logarithm must be finite."""
 
 Group = tuple[int, tuple[Value, ...]]
-"""The number of a statement in its theory, and the values of ``?[x]``."""
+"""Number of a statement in its theory, and the values of ``?[x]``."""
 Probabilities = dict[Group, np.ndarray]
-"""The probability of each alternative."""
+"""Probability of each alternative."""
 
 
 def with_starts(theory: Theory) -> Theory:
-    """The theory with numbers in place of ``? ::``, so that it can be lowered; raises for what is mixed."""
+    """Replace ``? ::`` by numbers, so that the theory can be lowered; raise UnsupportedError if it has
+    weighted or hard formulas."""
     for formula in theory.formulas:
         raise UnsupportedError(
             "probabilities are learned from theories of choices and rules alone, without weighted or hard "
@@ -94,7 +94,7 @@ def with_starts(theory: Theory) -> Theory:
 
 
 def relearned(theory: Theory) -> Theory:
-    """The theory with a ``?`` in place of every number before a head, which starts there.
+    """Replace every number before a head by ``?`` with this number as its start.
 
     >>> from herbrand.language.parse import parse_theory
     >>> (choice,) = relearned(parse_theory("0.3 :: rain")).choices
@@ -105,8 +105,9 @@ def relearned(theory: Theory) -> Theory:
 
 
 def in_world(theory: Theory, stated: Theory) -> Theory:
-    r"""The theory with what is stated of one world. What an example of a ``.pl`` file names is evidence, also
-    where the theory has facts of it: these are then rules, so that they make it true.
+    r"""Add what is stated of one world to the theory. Atoms that an example of a ``.pl`` file names are
+    evidence, also if the theory has facts of their predicates: these become rules, so that they make the
+    evidence true.
 
     >>> from herbrand.language.parse import parse_theory
     >>> from herbrand.language.show import show
@@ -130,8 +131,8 @@ def in_world(theory: Theory, stated: Theory) -> Theory:
 def learn(
     theory: Theory, worlds: Iterable[Program], settings: LearningSettings, closed: Collection[str] = ()
 ) -> Learning:
-    """The theory with the likeliest probabilities; ``worlds`` are those of :func:`with_starts`. ``closed``:
-    derived predicates of which what is not listed is false."""
+    """The theory with the most likely probabilities; ``worlds`` are those of :func:`with_starts`. ``closed``:
+    derived predicates of which unlisted atoms are false."""
     began = time.perf_counter()
     stated = separated(with_starts(theory)).theory.statements
     numbers = {_place(s): n for n, s in enumerate(stated) if isinstance(s, Choice)}
@@ -175,8 +176,8 @@ def learn(
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """An instance of a statement. ``fixed``: the probabilities of its alternatives, where ``group`` is
-    ``None`` because none is learned."""
+    """An instance of a statement. ``fixed``: probabilities of its alternatives if none of them is learned,
+    where ``group`` is ``None``."""
 
     group: Group | None
     fixed: np.ndarray
@@ -186,7 +187,7 @@ class _Draw:
 
 @dataclass(frozen=True, eq=False)
 class _World:
-    """The evidence of ``times`` equal worlds as a circuit; ``base``: the log-weights by opinions."""
+    """Evidence of ``times`` equal worlds as a circuit; ``base``: log-weights from soft evidence."""
 
     circuit: Circuit
     base: np.ndarray
@@ -205,8 +206,8 @@ class _World:
         closed: Collection[str],
         number: int | None,
     ) -> _World:
-        """Compile what is known; raises where no probabilities allow it. ``number``: which of several worlds
-        it is."""
+        """Compile the evidence; raise ContradictionError if no probabilities allow it. ``number``: which of
+        several worlds this is."""
         made, budget = ChoiceConstraints(unweighed=True), settings.budget
         worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
         if worlds.exclusive:
@@ -222,7 +223,7 @@ class _World:
 
     @classmethod
     def _compiled(cls, worlds: Worlds, theory: Theory, numbers: Mapping[Any, int], times: int) -> _World:
-        """What was said so far."""
+        """Compile the constraints added so far."""
         draws = [_draw(worlds.program, theory, numbers, *pair) for pair in worlds.drawn]
         literals = [2 * v for draw in draws for v in draw.variables if v >= 0]
         literals += [literal for draw in draws if draw.group for literal in draw.outcomes]
@@ -230,7 +231,8 @@ class _World:
         return cls(circuit, base, worlds.made.constant, tuple(draws), times)
 
     def counts(self, probabilities: Probabilities, counts: Probabilities) -> float:
-        """The log-likelihood; adds to ``found`` how often each alternative is chosen, and none last."""
+        """Log-likelihood; add to ``counts`` how often each alternative is expected to be chosen, and none,
+        the last."""
         weights = self.base.copy()
         for draw in self.draws:
             left = 1.0
@@ -261,8 +263,9 @@ def _draw(
 
 
 def _refuse_lost_worlds(free: _World, theory: Theory, worlds: Worlds) -> None:
-    """Raise where some choices give an atom two values: these worlds count nothing, so that what is known is
-    the more probable the more of them the probabilities make, which no step reckons with."""
+    """Raise UnsupportedError if some choices give an atom two values. Such worlds are impossible, so the
+    probability of the evidence grows with their total, which expectation maximisation does not account
+    for."""
     first = _first([free], theory, None)
     lost = free.counts(first, {group: np.zeros(len(p) + 1) for group, p in first.items()})
     if lost - worlds.open_log_count() < -LOST:
@@ -276,10 +279,10 @@ def _refuse_lost_worlds(free: _World, theory: Theory, worlds: Worlds) -> None:
 
 
 def _scale(worlds: Worlds) -> float:
-    """The logarithm by which sums over worlds are too large for the probability of what is known.
+    """Log of the factor by which sums over worlds exceed the probability of the evidence.
 
-    An opinion p on what is derived is a label: it counts worlds by p and 1 - p, and the circuit by their
-    quotient. One on an open atom is evidence, and open atoms are free: they count as all of their values do.
+    Soft evidence p on a derived atom is a label: it should weigh worlds by p and 1 - p, while the circuit
+    uses their quotient. On an open atom it is evidence, and open atoms are summed over all of their values.
     """
     evidence = worlds.ground.evidence
     return worlds.open_log_weight() + sum(label_scale(evidence, name) for name in worlds.given_chances)
@@ -295,7 +298,7 @@ class _Climbed:
 
 
 def _first(worlds: Sequence[_World], theory: Theory, dice: np.random.Generator | None) -> Probabilities:
-    """Equal shares of what given probabilities and starts leave, or drawn ones."""
+    """Equal shares of what given probabilities and starts leave, or random ones if ``dice`` is given."""
     probabilities: Probabilities = {}
     for group in dict.fromkeys(draw.group for world in worlds for draw in world.draws):
         if group is not None:
@@ -317,9 +320,9 @@ def _climbed(
     settings: LearningSettings,
     height: float = -math.inf,
 ) -> _Climbed:
-    """Expectation maximisation, with leaps where the likelihood rises by them, until it rises no more.
+    """Expectation maximisation, with leaps where the likelihood rises by them, until convergence.
 
-    Watchers see the best so far, over all starts: ``height`` is that of the climbs before.
+    The reported value is the best so far, over all starts: ``height`` is that of earlier climbs.
     """
     most, tolerance = settings.iterations or STEPS, settings.tolerance or TOLERANCE
     learned = {group: _learned_places(theory, group) for group in first}
@@ -355,29 +358,29 @@ def _climbed(
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Probabilities, their log-likelihood, and what a step of expectation maximisation makes of them."""
+    """Probabilities, their log-likelihood, and the probabilities after a step of expectation maximisation."""
 
     probabilities: Probabilities
     value: float
     improved: Probabilities
 
     def grows(self, share: float) -> bool:
-        """Whether a step makes a probability larger by more than this share of it. One near 0 may do so at
-        each step, of which the likelihood shows little at first."""
+        """Whether a step makes a probability larger by more than this share. One near 0 may grow at each step
+        while the likelihood hardly changes at first."""
         now, then = _row(self.probabilities), _row(self.improved)
         return bool((then > (1 + share) * now + ROUNDING).any())
 
 
 def _row(probabilities: Probabilities) -> np.ndarray:
-    """All probabilities in one vector, that of none behind those of each statement."""
+    """All probabilities in one vector, for each statement followed by that of choosing none."""
     return np.concatenate([np.append(p, max(0.0, 1 - p.sum())) for p in probabilities.values()])
 
 
 def _shared(
     probabilities: Probabilities, counts: Probabilities, learned: Mapping[Group, np.ndarray]
 ) -> Probabilities:
-    """Learned probabilities in proportion to these counts, of which the last is that of none: the likeliest.
-    Given ones stay."""
+    """Set learned probabilities in proportion to these counts, the last of which is of none: the
+    maximum-likelihood estimate. Given probabilities stay."""
     shared: Probabilities = {}
     for group, own in probabilities.items():
         places = learned[group]
@@ -396,14 +399,15 @@ def _choice(theory: Theory, number: int) -> Choice:
 
 
 def _place(choice: Choice) -> Any:
-    """What tells a statement from others, whatever its probabilities: the rows of a network's table stand at
-    one place."""
+    """Identity of a statement, whatever its probabilities; its head and body are included, as the rows of a
+    network's table have the same span."""
     place = None if choice.span is None else (choice.span.source.name, choice.span.start)
     return place, choice.body, *(alternative.head for alternative in choice.alternatives)
 
 
 def _relearned(choice: Choice) -> Choice:
-    """The choice to be learned anew, unless its probabilities are those of a body's row."""
+    """The choice with its probabilities to be learned, unless they are no numbers but given by a row of the
+    body."""
     chances = [one.probability for one in choice.alternatives]
     if not all(isinstance(chance, float | int) for chance in chances):
         return choice
@@ -415,7 +419,7 @@ def _relearned(choice: Choice) -> Choice:
 
 
 def _by(choice: Choice) -> tuple[str, ...] | None:
-    """The variables of ``?[x]``, the same in all alternatives; ``None`` where nothing is learned."""
+    """Variables of ``?[x]``, the same in all alternatives; ``None`` if nothing is learned."""
     every = [one.probability.by for one in choice.alternatives if isinstance(one.probability, Learned)]
     return tuple(variable.name for variable in every[0]) if every else None
 
@@ -426,14 +430,14 @@ def _learned_places(theory: Theory, group: Group) -> np.ndarray:
 
 
 def _open_places(theory: Theory, group: Group) -> np.ndarray:
-    """The alternatives that have neither a probability nor a start."""
+    """Mask of the alternatives that have neither a probability nor a start."""
     chances = [one.probability for one in _choice(theory, group[0]).alternatives]
     return np.array([isinstance(chance, Learned) and chance.start is None for chance in chances])
 
 
 def _stated(choice: Choice) -> np.ndarray:
-    """The probability or the start of each alternative, 0 where it has neither. Starts of more than the
-    probabilities leave are shares of that, beside equal ones of the learned heads that have no start."""
+    """Probability or start of each alternative, 0 if it has neither. If starts exceed what the probabilities
+    leave, they are scaled to shares of it, beside equal ones of the learned heads without a start."""
     chances = [one.probability for one in choice.alternatives]
     learned = [chance for chance in chances if isinstance(chance, Learned)]
     given = np.array([float(chance) if isinstance(chance, float | int) else 0.0 for chance in chances])
@@ -483,7 +487,7 @@ def _with_numbers(choice: Choice, values: tuple[Value, ...], probabilities: np.n
 
 
 def _written(theory: Theory, probabilities: Probabilities) -> Iterator[Statement]:
-    """The statements with numbers; one that no evidence reaches keeps its question mark."""
+    """Yield the statements with numbers; one that no evidence depends on keeps its question mark."""
     reached = defaultdict[int, list[Statement]](list)
     for (number, values), chances in probabilities.items():
         reached[number].append(_with_numbers(_choice(theory, number), values, chances))

@@ -1,6 +1,6 @@
-"""Weights on their way to the top, in a file, so that a climb that is cut off goes on from there.
+"""Weights of an unfinished climb, saved to a file from which it can resume.
 
-A concave function has one top, so that wherever a climb goes on from, it ends in the same weights.
+A concave function has one maximum, so a climb ends in the same weights wherever it resumes.
 
 >>> import tempfile
 >>> path = tempfile.mkdtemp() + "/weights"
@@ -25,38 +25,39 @@ from herbrand.language.written_weights import Key
 from herbrand.tensor_files import alike, read_tensors, restoring, save_tensors, whole_number
 
 SAME = 1e-6
-"""Values that differ by less, relatively, are of the same facts: sums of a database come in any order."""
+"""Values within this relative difference belong to the same facts: a database adds up in any order."""
 
 
 @dataclass(frozen=True)
 class Owners:
-    """Whose the weights are: the texts of all ``statements`` with weights, and the key of each weight."""
+    """Identity of the weights: the texts of all ``statements`` with weights, and the key of each weight."""
 
     statements: tuple[str, ...]
     keys: tuple[Key, ...]
 
     @property
     def mark(self) -> str:
-        """Differs where they do. Equal functions of other predicates differ by their statements alone."""
+        """A hash of both. Equal functions of different predicates differ only in their statements."""
         return hashlib.sha256(repr((self.statements, self.keys)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class KeptWeights:
-    """Where a climb was after so many ``steps``, and the ``value`` of the function there."""
+    """Weights after so many ``steps``, and the ``value`` of the function there."""
 
     steps: int
     weights: np.ndarray
     value: float
 
     def save(self, path: str, owners: Owners) -> None:
-        """A file of them."""
+        """Save them to a file."""
         about = {"steps": self.steps, "value": self.value, "owners": owners.mark}
         save_tensors(path, {"weights": torch.from_numpy(self.weights)}, about)
 
 
 def kept_weights(path: str, owners: Owners, value: Callable[[np.ndarray], float]) -> KeptWeights:
-    """What was saved; raises where it is of another theory or of other facts, whose function differs."""
+    """The saved weights; raise UnsupportedError if they are of another theory or of other facts, whose
+    function has another value there."""
     tensors, about = read_tensors(path)
     if about.get("owners") != owners.mark:
         raise _other(path)

@@ -1,10 +1,9 @@
-"""Rule weights through mean-field layers: targets are hidden, predicted together, compared with labels.
+"""Learn rule weights through mean-field layers: targets are hidden, predicted jointly, compared with labels.
 
-Where pseudo-likelihood predicts each atom from the *true* values of its neighbours, this predicts all of
-them from the evidence alone, through the very layers that will infer them, and through latent predicates on
-the way. The function that is climbed is the sum over labelled atoms of log Q(label) after the layers, less a
-penalty; with one layer it is a logistic regression, with more, or with latent predicates, it is not concave
-and a top may be a local one.
+Where pseudo-likelihood predicts each atom from the *true* values of its neighbours, this predicts all of them
+from the evidence alone, with the same layers that inference uses, and through latent predicates. The
+objective is the sum over labelled atoms of log Q(label) after the layers, less a penalty; with one layer it
+is a logistic regression, with more, or with latent predicates, it is not concave and may have local maxima.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ from herbrand.nn.logic_layer import LogicLayer
 
 LAYERS, DAMPING = 5, 0.5
 NUDGE = 0.01
-"""Weights start this far from 0 where predicates are latent: at 0 no rule would move first."""
+"""Standard deviation of initial weights if predicates are latent: at 0 the gradient would be zero."""
 METHOD = Method("layers", "log-likelihood", 200, 1e-6, errors=-1, effects=200)
 
 
 @dataclass(frozen=True, eq=False)
 class _Labelled:
-    """The labelled atoms of one target: places in its table of logits, and their values."""
+    """Labelled atoms of one target: their places in its table of logits, and their values."""
 
     name: str
     places: Tensor
     values: Tensor
 
     def log_likelihood(self, logits: Tensor, valued: bool) -> Tensor:
-        """The sum of the labels' log-probabilities."""
+        """Sum of the labels' log-probabilities."""
         if valued:
             logs = torch.log_softmax(logits.reshape(-1, logits.shape[-1]), dim=1)
             return logs[self.places, self.values].sum()
@@ -54,7 +53,7 @@ class _Labelled:
 
 @dataclass(frozen=True, eq=False)
 class Unrolled:
-    """One world's layers, and where each of its weights stands among the parameters."""
+    """Layers for one world, and the indices of each of its weights among the parameters."""
 
     world: Example
     layer: LogicLayer
@@ -82,7 +81,7 @@ class Unrolled:
         return functional_call(_LogOdds(self.layer), tables, ())
 
     def log_likelihood(self, weights: Tensor) -> Tensor:
-        """How well the labels are predicted."""
+        """Sum of the labels' log-probabilities at these weights."""
         odds = self.log_odds(weights)
         parts = [
             labelled.log_likelihood(odds[labelled.name], self.world.hidden.is_valued(labelled.name))
@@ -103,9 +102,9 @@ class _LogOdds(torch.nn.Module):
 
 
 def _labelled(world: Example, layer: LogicLayer) -> tuple[_Labelled, ...]:
-    """The labelled atoms; of those that hard statements make one, their leader alone.
+    """The labelled atoms; of atoms that hard statements tie, only the leader.
 
-    Raises ``ContradictionError`` where labels break a hard statement.
+    Raise ContradictionError if labels violate a hard statement.
     """
     codes = {name: world.labelled_codes(name) for name in world.targets}
     labels = {name: (own, world.labels(name, own)) for name, own in codes.items()}
@@ -124,7 +123,8 @@ def _labelled(world: Example, layer: LogicLayer) -> tuple[_Labelled, ...]:
 def _distinct(
     world: Example, layer: LogicLayer, name: str, codes: np.ndarray, values: np.ndarray
 ) -> _Labelled:
-    """Each atom once; refuses labels that differ, and those that hard statements leave no chance."""
+    """Merge labels of the same atom; raise ContradictionError for labels that differ, or that hard statements
+    exclude."""
     unknowns = layer.problem.unknowns
     pairs = np.unique(np.stack([codes, values], axis=1), axis=0)
     codes, values = pairs[:, 0], pairs[:, 1]
@@ -146,7 +146,7 @@ def _distinct(
 
 @dataclass(frozen=True, eq=False)
 class LayersObjective:
-    """How well the layers predict the labels of all worlds, by the weights."""
+    """Log-likelihood of the labels of all worlds under the layers, as a function of the weights."""
 
     parameters: Parameters
     worlds: tuple[Unrolled, ...]
@@ -162,9 +162,9 @@ class LayersObjective:
     def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         point = torch.from_numpy(weights).requires_grad_()
         value = 0.0
-        for one in self.worlds:  # one world after the other: no more than one is unrolled at a time
+        for one in self.worlds:  # sequentially, so that only one world is unrolled in memory at a time
             likelihood = one.log_likelihood(point)
-            if likelihood.requires_grad:  # else no weight bears on a label
+            if likelihood.requires_grad:  # else no label depends on a weight
                 likelihood.backward()
             value += float(likelihood.detach())
         return value, np.zeros(len(weights)) if point.grad is None else point.grad.numpy()
@@ -177,7 +177,7 @@ class LayersObjective:
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights under which the layers predict the labels best."""
+    """The theory with the weights that maximise the log-likelihood of the labels under the layers."""
     began = time.perf_counter()
     parameters = Parameters()
     examples = examples_of(theory, worlds, aim, settings.budget)

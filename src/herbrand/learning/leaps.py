@@ -1,8 +1,8 @@
-"""Anderson acceleration of expectation maximisation: points further ahead than its own step leads.
+"""Anderson acceleration of expectation maximisation: extrapolated steps that go further than its own.
 
-A step of expectation maximisation covers a part of the way to a top, and the smaller a part the more is
-hidden. The last few steps show how steps change with the point, hence where they would come to rest
-(Anderson's multisecant step). Whoever climbs takes that point only where the function rises there, and
+A step of expectation maximisation covers a part of the way to a maximum, and a smaller part the more is
+hidden. The last few steps show how steps change with the point, hence where they would become zero
+(Anderson's multisecant step). The caller takes the extrapolated point only if the function rises there, and
 otherwise the plain step.
 
 Walker, Ni, "Anderson acceleration for fixed-point iterations" (SIAM J. Numer. Anal. 2011); for expectation
@@ -22,29 +22,30 @@ from __future__ import annotations
 import numpy as np
 
 STEPS_KEPT = 4
-"""Three kept steps or two need a tenth more evaluations on random programs, five no fewer."""
+"""Number of earlier steps kept: two or three need a tenth more evaluations on random programs, five no
+fewer."""
 SINGULAR = 1e-10
-"""Differences of steps that are this much smaller than the largest are rounding."""
+"""Differences of steps smaller than this share of the largest are rounding error."""
 MOST_SHRUNK = 0.01
-"""A leap leaves this much of what the step leaves of a share."""
+"""Least part of a plain step's share that a leap leaves."""
 SMALLEST_SHARE = 1e-10
-"""Only plain steps make shares smaller: from less, one that should have grown hardly comes back."""
+"""Least share that a leap, unlike a plain step, may produce: smaller ones grow back too slowly."""
 
 
 class Leaps:
-    """The last points and the steps from them, all of them vectors of shares."""
+    """The last points with the steps from them, as vectors of shares."""
 
     def __init__(self) -> None:
         self.points: list[np.ndarray] = []
         self.moves: list[np.ndarray] = []
 
     def forget(self) -> None:
-        """Keep the last step alone, after a leap that led down."""
+        """Keep only the last step, after a leap that lowered the function."""
         self.points, self.moves = self.points[-1:], self.moves[-1:]
 
     def beyond(self, point: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Where to go from the point, where a step leads to ``step``: shares that need not add up to 1. With
-        no earlier step this is ``step`` itself."""
+        """The extrapolated point, given a point and its plain step's result ``step``; its shares need not sum
+        to 1. Without earlier steps it is ``step`` itself."""
         move = step - point
         self.points = [*self.points, point][-STEPS_KEPT - 1 :]
         self.moves = [*self.moves, move][-STEPS_KEPT - 1 :]
@@ -53,8 +54,9 @@ class Leaps:
         points, moves = np.diff(self.points, axis=0).T, np.diff(self.moves, axis=0).T
         ahead = -(points + moves) @ np.linalg.lstsq(moves, move, rcond=SINGULAR)[0]
         if ahead @ move < 0:
-            # At a top plain steps fall short. A way back leads to a saddle: as far from it as it is near.
+            # Near a maximum plain steps are too short. A leap backwards would lead to a saddle: go the other
+            # way as far.
             ahead = -ahead
-        # A share near 0 that grows must not be lost, though all shares together rise faster without it.
+        # A growing share near 0 must not be lost, even if all shares together rise faster without it.
         least = np.where(move > 0, point, np.maximum(MOST_SHRUNK * step, np.minimum(step, SMALLEST_SHARE)))
         return np.maximum(step + ahead, least)

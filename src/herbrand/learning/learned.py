@@ -1,4 +1,4 @@
-"""What learning gives: the theory with its weights, how sure each is, and how it went."""
+"""Results of learning: the theory with its weights, their standard errors, and metrics."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from herbrand.learning.settings import Progress
 
 @dataclass(frozen=True)
 class LearnedWeight:
-    """A number and how far the data support it.
+    """A learned number and how far the data support it.
 
-    ``effect``: how much worse the data would be explained without it, all others as they are.
+    ``effect``: decrease of the objective if it were 0 and all others unchanged.
     """
 
     statement: str
@@ -53,12 +53,12 @@ class LearnedWeight:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learning(Sheet):
-    """``theory`` has numbers where the given one had question marks; ``metrics`` are what was measured.
+    """``theory`` has numbers in place of question marks; ``metrics``: measured values by name.
 
-    ``predictions``: what a predictor that was trained says of the latent atoms, where there is one.
-    ``curve``: what was watched, step by step. ``engine`` and ``guarantee``: what gave value and gradient, and
-    how sure these are, where the method takes them from inference. ``reason``: why it was not the likelihood,
-    where the method was chosen.
+    ``predictions``: marginals of the latent atoms by a trained predictor, if there is one. ``curve``:
+    progress, step by step. ``engine`` and ``guarantee``: the engine that computed value and gradient, with
+    its guarantee, if the method uses inference. ``reason``: why it was not the likelihood, if the method was
+    chosen automatically.
     """
 
     method: str
@@ -74,12 +74,12 @@ class Learning(Sheet):
 
     @property
     def text(self) -> str:
-        """The learned theory as a file has it."""
+        """The learned theory as the text of a file."""
         return show(self.theory)
 
     @property
     def as_written(self) -> Learning:
-        """The same, its theory with what it computes as it is written, and not as atoms."""
+        """The same, with computations in its theory as they were written, and not as atoms."""
         return replace(self, theory=parse_theory(self.text))
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Learning(Sheet):
         return (weight.cells() for weight in self.weights)
 
     def spans(self) -> Iterator[tuple[float, float]]:
-        """Weights above 0 to the right of the middle, those below to the left."""
+        """Bars of the weights: positive ones to the right of the middle, negative ones to the left."""
         largest = max((abs(w.weight) for w in self.weights), default=0.0) or 1.0
         ends = (0.5 + 0.5 * w.weight / largest for w in self.weights)
         return ((min(0.5, end), max(0.5, end)) for end in ends)
@@ -148,7 +148,7 @@ def learned_weights(
     errors: Sequence[float | None] | None,
     effects: Sequence[float] | None,
 ) -> tuple[LearnedWeight, ...]:
-    """Every number that was learned, under the statement it belongs to."""
+    """Every learned number with its statement."""
     statements = weight_statements(theory)
     learned = []
     for place, ((number, constants), weight) in enumerate(zip(keys, weights, strict=True)):

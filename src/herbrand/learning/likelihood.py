@@ -1,9 +1,9 @@
-"""Rule weights by likelihood: all labels predicted together, from the evidence alone.
+"""Learn rule weights by likelihood: all labels predicted jointly, from the evidence alone.
 
-The function that is climbed is log P(labels | evidence): the log-partition of the worlds in which the labels
-hold less that of all worlds. Its gradient is how often each statement holds where the labels do, less how
-often it holds at all. What is hidden is summed out, so that the function has one top only where nothing is;
-else the best of several starts is taken. An opinion on a label (``~``) counts a world by its probability.
+The objective is log P(labels | evidence): the log-partition of the worlds with the labels less that of all
+worlds. Its gradient is the expected count of each statement given the labels, less that without. What is
+hidden is summed out, so the objective has a single maximum only if nothing is hidden; otherwise the best of
+several starts is taken. Soft evidence on a label (``~``) weighs a world by its probability.
 
 >>> import herbrand as hb
 >>> predicates = 'predicate smokes(person): observed\\npredicate cancer(person)'
@@ -41,16 +41,18 @@ from herbrand.learning.settings import LearningSettings
 
 METHOD = Method("likelihood", "log-likelihood", 1000, 1e-12, errors=200, effects=200)
 STARTS = 16
-"""Where something is hidden the function has several tops, of which the best is taken."""
+"""Starting points if something is hidden: the objective has several maxima then, of which the best is
+taken."""
 STEP = 1e-4
-"""Second derivatives are differences of gradients this far to both sides: their error is about its square."""
+"""Second derivatives are central differences of gradients with this step: their error is about its square."""
 LOOKS = 100.0
-"""So many gradients are reckoned with when a time limit bounds the cost of one."""
+"""Number of gradients that a time limit should allow for; bounds the cost of one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The objective over all worlds. ``opinions``: what makes opinions count by their probabilities."""
+    """The objective over all worlds. ``opinions``: constant that makes soft evidence count by its
+    probabilities."""
 
     parameters: Parameters
     sides: BothSides[Side]
@@ -62,7 +64,7 @@ class Likelihood:
 
     @property
     def guarantee(self) -> Guarantee:
-        """Of values and gradients."""
+        """Guarantee of values and gradients."""
         exact = all(side.guarantee is Guarantee.EXACT for side in (*self.sides.free, *self.sides.given))
         return Guarantee.EXACT if exact else Guarantee.APPROXIMATION
 
@@ -83,7 +85,7 @@ class Likelihood:
         return value, gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """How far the groundings of each weight vary, as if each did so by itself."""
+        """Variances of each weight's groundings, added up as if these were independent."""
         curvature = np.zeros(len(weights))
         for side, times in self.sides.free.items():
             spread = side.at(weights).spread
@@ -105,20 +107,21 @@ class Likelihood:
 def likelihood(
     theory: Theory, examples: Sequence[Example], budget: Budget, most_operations: float = AFFORDABLE
 ) -> Likelihood:
-    """The objective of these worlds; raises where counting is not affordable or labels cannot hold."""
+    """The objective of these worlds; raise an error if counting is too expensive or the labels cannot
+    hold."""
     parameters = Parameters.of(examples[0].program)
     sides = both_sides(theory, examples, lambda p: side_of(p, parameters, budget, most_operations))
     return Likelihood(parameters, sides, sum(map(_opinions, examples)))
 
 
 def _opinions(one: Example) -> float:
-    """The logarithm by which opinions count worlds in which their atoms have other values than theirs."""
+    """Log of the factor that corrects the weights of worlds that disagree with soft evidence."""
     return -sum(label_scale(one.evidence, name) for name in one.targets)
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights under which the labels are most probable; where exact counts are not
-    affordable, by contrastive divergence, which says so."""
+    """The theory with the weights that maximise the likelihood; by contrastive divergence, with a reason, if
+    exact counts are too expensive."""
     try:
         return exactly(theory, worlds, aim, settings)
     except OutOfTimeError:
@@ -134,7 +137,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
 
 
 def _refuse_unsampled(settings: LearningSettings) -> None:
-    """Raise for what only the value of the likelihood tells."""
+    """Raise UnsupportedError for settings that need the value of the likelihood."""
     if settings.starts is not None:
         raise UnsupportedError(
             "sampled worlds do not tell which of several climbs ends highest", hint="leave --starts out"
@@ -153,7 +156,7 @@ def exactly(
     settings: LearningSettings,
     most_operations: float = AFFORDABLE,
 ) -> Learning:
-    """By exact counts; raises ``BudgetError`` where one gradient takes more than ``most_operations``."""
+    """Learn with exact counts; raise BudgetError if one gradient takes more than ``most_operations``."""
     began = time.perf_counter()
     theory, starts = relearned(theory) if settings.relearn else (theory, {})
     examples = examples_of(theory, worlds, aim, settings.budget, opinions=True)
@@ -170,7 +173,7 @@ def exactly(
 def _held_out(
     theory: Theory, aim: Aim, settings: LearningSettings, weights: Mapping[Key, float], most: float
 ) -> dict[str, float]:
-    """How probable the labels of worlds are that nothing was learned from; weights never seen are 0."""
+    """Log-likelihood of the labels of held-out worlds; weights that learning did not see are 0."""
     examples = examples_of(theory, aim.held_out, aim, settings.budget, opinions=True)
     there = likelihood(theory, examples, settings.budget, most)
     value = there.value(there.parameters.row(weights))
@@ -178,11 +181,11 @@ def _held_out(
 
 
 def _highest(objective: Likelihood, first: np.ndarray, penalty: Penalty, settings: LearningSettings) -> Top:
-    """The highest of the tops reached from several starts; those after the first are drawn."""
+    """The highest of the maxima reached from several starts; those after the first are random."""
     dice, size = np.random.default_rng(settings.seed), len(first)
     count = settings.starts or (STARTS if objective.sides.hidden else 1)
     if objective.sides.hidden and not first.any():
-        first = dice.normal(0, 0.1, size)  # at 0 what is hidden is often symmetric, and nothing moves first
+        first = dice.normal(0, 0.1, size)  # at 0 hidden atoms are often symmetric, so the gradient is zero
     points = [first, *(first + dice.normal(0, 1, (count - 1, size)))]
     patience, slope = METHOD.patience(settings), slope_of(objective, newton=False)
     best, height = None, -math.inf
@@ -198,7 +201,7 @@ def _highest(objective: Likelihood, first: np.ndarray, penalty: Penalty, setting
 
 
 def _never_below(patience: Patience, height: float) -> Patience:
-    """Watchers see the best so far, over all starts."""
+    """Report the best value so far, over all starts."""
     watch = patience.watch
     assert watch is not None
     seen: Callable[[int, float], None] = watch

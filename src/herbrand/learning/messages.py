@@ -1,8 +1,8 @@
-"""What each statement says to each atom when nothing else is known: features for any classifier.
+"""Messages of each statement to each atom from uniform marginals: features for any classifier.
 
-One pass of mean-field messages from uniform marginals, statement by statement at weight 1: [atom, statement].
-Their sum, weighted, is what one :mod:`layer <herbrand.learning.layers>` predicts; a classifier of one's own
-may weigh, compress or combine them as it likes, which is then another model than the theory's.
+One pass of mean-field messages, statement by statement at weight 1: [atom, statement]. Their weighted sum is
+the prediction of one :mod:`layer <herbrand.learning.layers>`; a custom classifier may combine them otherwise,
+which then is another model than the theory's.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('?: smokes(x) => cancer(x)\\n?: not cancer(x)')
@@ -27,7 +27,7 @@ __all__ = ["Aim", "World", "example", "statement_messages"]
 
 
 def statement_messages(world: Example, target: str, memory: int | None = None) -> np.ndarray:
-    """For every atom of a target and every weighted statement, what one grounding after another adds up to.
+    """Sum the messages of each weighted statement's groundings to every atom of a target.
 
     Log-odds of true at weight 1, [atom, statement]; atoms in the order of their codes.
     """

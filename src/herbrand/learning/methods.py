@@ -1,4 +1,4 @@
-"""The methods of ``learn`` by name. A new one is one file and one row; its module is imported when chosen."""
+"""Methods of ``learn`` by name. A new one is one file and one row; its module is imported when chosen."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ METHODS = {
 
 
 AUTOMATIC = ("likelihood", "pseudo-likelihood")
-"""What ``auto`` chooses from: it takes options that one of them uses."""
+"""Methods that ``auto`` chooses from: it accepts options that one of them uses."""
 
 
 def method_named(name: str) -> Method:
-    """A method of ``learn``: takes a theory, worlds to learn from, what to predict in them, and settings."""
+    """The method of that name, or ``auto``: a function of a theory, worlds, an aim, and settings."""
     _refuse_no_method(name)
     return imported("herbrand.learning.automatic:learn" if name == "auto" else METHODS[name])
 
 
 def sources_apart(knowledge: Knowledge, worlds: Sequence[Any]) -> list[tuple[FactSource, ...]]:
-    """The sources of each world's facts."""
+    """Sources of each world's facts."""
     declared = {predicate.name for predicate in knowledge.theory.predicates}
     return without_empty_tables([fact_sources(facts) for facts in worlds], declared)
 
@@ -59,8 +59,8 @@ def learned(
     aim: tuple[tuple[str, ...], tuple[str, ...]],
     settings: LearningSettings,
 ) -> Learning:
-    """What a method makes of a theory and the facts of worlds, which are read after the options. ``aim``: the
-    targets, and the latent predicates."""
+    """Learn by a method from a theory and the facts of worlds, which are read once the options have been
+    checked. ``aim``: the targets, and the latent predicates."""
     learn = method_named(method)
     refuse_unused(method, settings)
 
@@ -80,8 +80,8 @@ def learned(
 
 
 def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
-    """The theory, if the probability of some choice is to be learned; with ``relearn`` those that are given,
-    too, from where they are."""
+    """The theory if some probability of a choice is to be learned, else ``None``; with ``relearn`` given ones
+    are learned too, with their values as starts."""
     if relearn or theory.rules:
         theory = with_rows_as_choices(theory)
     if relearn and theory.choices:
@@ -92,8 +92,8 @@ def choices_to_learn(theory: Theory, relearn: bool) -> Theory | None:
 def learned_choices(
     theory: Theory, knowledge: Knowledge, worlds: Any, unused: Mapping[str, Any], settings: LearningSettings
 ) -> Learning:
-    """A theory of :func:`choices_to_learn` with the likeliest probabilities in place of its ``? ::``: what is
-    listed is evidence. ``unused``: options that are for weights."""
+    """Learn the probabilities ``? ::`` of a theory from :func:`choices_to_learn`; listed facts are evidence.
+    ``unused``: options that only apply to weights."""
     knowledge.refuse_unusable("learn", "weights", "rules", "choices")
     for option in (name for name, value in unused.items() if value):
         raise UnsupportedError(
@@ -129,7 +129,7 @@ def learned_choices(
 
 
 def refuse_unused(method: str, settings: LearningSettings) -> None:
-    """Raise for an option that the method does not use, or where there is no such method."""
+    """Raise UnsupportedError for an option that the method does not use, or if there is no such method."""
     _refuse_no_method(method)
     candidates, options = AUTOMATIC if method == "auto" else (method,), options_in("learn", settings)
     refused = [[o for o in options if not uses("learn", name, o)] for name in candidates]
@@ -146,7 +146,7 @@ def _refuse_no_method(name: str) -> None:
 
 
 def with_curve(learn: Callable[[LearningSettings], Learning], settings: LearningSettings) -> Learning:
-    """What is learned by these settings, and what was watched on the way."""
+    """Learn by these settings, and add the progress that was reported to the result."""
     curve: list[Progress] = []
 
     def watch(progress: Progress) -> None:

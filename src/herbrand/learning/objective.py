@@ -1,4 +1,4 @@
-"""What the methods that climb share: the function of the weights, who watches, the report from the top."""
+"""What the methods that maximise an objective share: its interface, limits, penalty and report."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from herbrand.learning.settings import LearningSettings, Progress
 
 DEFAULT_L2 = 0.1
 FLAT = 1e-12
-"""The data and the penalty say nothing of a direction in which the curvature is this small a share."""
+"""Share of the largest curvature below which data and penalty do not determine a direction."""
 
 
 class Objective(Protocol):
-    """A function of the weights that is climbed, over one or several worlds."""
+    """A function of the weights to be maximised, over one or several worlds."""
 
     @property
     def parameters(self) -> Parameters: ...
 
     @property
     def atom_count(self) -> int:
-        """How many labelled atoms it is about."""
+        """Number of labelled atoms."""
         ...
 
     def value(self, weights: np.ndarray) -> float: ...
@@ -38,7 +38,7 @@ class Objective(Protocol):
     def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]: ...
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """A bound on the curvature in each weight, or a guess at it."""
+        """Upper bound of the curvature in each weight, or an estimate."""
         ...
 
     def hessian(self, weights: np.ndarray) -> np.ndarray: ...
@@ -46,8 +46,8 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """``metric`` names the function; ``errors`` and ``effects``: up to how many weights these are worked out;
-    ``steps`` and ``tolerance`` hold unless others are given."""
+    """Defaults of a method. ``metric``: name of its objective; ``errors`` and ``effects``: most weights for
+    which these are computed; ``steps`` and ``tolerance``: used unless the settings give others."""
 
     name: str
     metric: str
@@ -59,11 +59,11 @@ class Method:
 
     @property
     def key(self) -> str:
-        """The metric's name in an answer."""
+        """Name of the metric in an answer."""
         return self.metric.replace(" ", "_").replace("-", "_")
 
     def patience(self, settings: LearningSettings) -> Patience:
-        """The limits; each step goes to whoever watches."""
+        """Limits from the settings; each step is reported to ``settings.watch``."""
         most = settings.iterations or self.steps
 
         def watch(step: int, value: float) -> None:
@@ -74,19 +74,19 @@ class Method:
 
 
 def slope_of(objective: Objective, newton: bool) -> Slope:
-    """The objective to climb; with ``newton`` by its second derivatives."""
+    """The objective to be maximised; ``newton``: by its second derivatives."""
     return Slope(objective.value_and_gradient, objective.curvature, objective.hessian, newton)
 
 
 def penalty_of(settings: LearningSettings) -> Penalty:
-    """What draws weights to 0."""
+    """The penalty that the settings put on weights."""
     return Penalty(DEFAULT_L2 if settings.l2 is None else settings.l2, settings.l1)
 
 
 def report(
     theory: Theory, objective: Objective, top: Top, penalty: Penalty, method: Method, began: float
 ) -> Learning:
-    """The theory with the weights at the top, how sure each is, and what it does."""
+    """The theory with the weights at the maximum, with their standard errors and effects."""
     keys, size = objective.parameters.keys, len(top.weights)
     weights = top.weights.tolist()
     errors = effects = None
@@ -113,12 +113,12 @@ def report(
 
 
 def standard_errors(hessian: np.ndarray, penalty: Penalty) -> Sequence[float | None]:
-    """From the curvature at the top; ``None`` for a weight on which neither data nor penalty bear, or where
-    the function does not fall to both sides."""
+    """Standard errors from the curvature at the maximum; ``None`` for a weight that neither data nor penalty
+    determine, or if the function does not fall in both directions."""
     curvature = -hessian + penalty.l2 * np.eye(len(hessian))
     values, vectors = np.linalg.eigh(curvature)
     flat = values <= FLAT * max(1.0, float(values.max(initial=0.0)))
     variances = (vectors**2 / np.where(flat, np.inf, values)).sum(axis=1)
-    # a weight with any part in a flat direction is known no better than that direction
+    # A weight with a component in a flat direction is no better determined than that direction.
     unknown = (vectors[:, flat] ** 2).sum(axis=1) > 1e-9
     return [None if u else float(np.sqrt(v)) for u, v in zip(unknown, variances, strict=True)]

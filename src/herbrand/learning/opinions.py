@@ -1,4 +1,4 @@
-"""What a predictor says of the latent atoms: as an answer, and as soft evidence that a theory can hold."""
+"""A predictor's probabilities of latent atoms: as an answer, and as soft evidence for a theory."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from herbrand.program.program import Program
 
 MOST_OPINIONS = 1_000_000
 STRONGEST = 30.0
-"""Opinions are given as probabilities of logits up to this size, so that none becomes a certainty."""
+"""Largest logit of soft evidence, so that no probability is written as 0 or 1."""
 
 
 def opinions(
     predictor: Predictor, program: Program, names: Sequence[str], status: Status, method: str
 ) -> Marginals:
-    """What the predictor, taught by this method, says of the latent atoms of these predicates."""
+    """Marginals of the latent atoms of these predicates by the predictor, trained by this method."""
     evidence = Evidence(program)
     tables = []
     for name in names:
@@ -52,7 +52,7 @@ def all_logits(predictor: Predictor, evidence: Evidence, name: str) -> Tensor:
 
 
 def soft_facts(table: AtomTable) -> list[FactRows]:
-    """A table's probabilities as soft evidence that adds exactly their logits."""
+    """Soft evidence that adds exactly the logits of a table's probabilities."""
     logits = np.log(np.clip(table.probabilities, 1e-300, None))
     arguments, count = tuple(map(tuple, table.columns)), len(logits)
     if table.values is None:

@@ -1,4 +1,4 @@
-"""The numbers to be learned, over all worlds: one for each ``?``, one a value for each ``?[w]``.
+"""Columns of the learned weights over all worlds: one for each ``?``, one for each value of a ``?[w]``.
 
 A statement's weight for a constant is the same parameter in every world that has the constant.
 
@@ -20,14 +20,15 @@ from herbrand.program.program import Program
 
 
 class Parameters:
-    """Columns by key, numbered as they are met."""
+    """Columns by key, numbered in order of first use."""
 
     def __init__(self) -> None:
         self._columns: dict[Key, int] = {}
 
     @classmethod
     def of(cls, program: Program) -> Parameters:
-        """A column for each number that the program wants learned, and for no constant yet."""
+        """A column for each learned weight of the program without arguments; others are added when first
+        used."""
         parameters = cls()
         for number, weight in enumerate(program.weights):
             if weight.learned and not weight.by:
@@ -39,26 +40,26 @@ class Parameters:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The key of each column."""
+        """Key of each column."""
         return tuple(self._columns)
 
     def column(self, weight: int, constants: tuple[Value, ...] = ()) -> int:
-        """The column of a number, a new one if it was never asked for."""
+        """Column of a weight; a new one on first use."""
         return self._columns.setdefault((weight, constants), len(self._columns))
 
     def row(self, numbers: Mapping[Key, float]) -> np.ndarray:
-        """These numbers by column, 0 where there is none."""
+        """Values by column, 0 if a key has none."""
         return np.array([numbers.get(key, 0.0) for key in self._columns])
 
     def columns(self, weight: int, weight_rows: np.ndarray, program: Program) -> np.ndarray:
-        """The column of each row of a weight that has one number for each constant."""
+        """Column of each row of a weight that has one number for each constant."""
         unique, places = np.unique(weight_rows, return_inverse=True)
         columns = [self.column(weight, constants) for constants in weight_constants(weight, unique, program)]
         return np.array(columns, dtype=np.int64)[places.reshape(-1)]
 
 
 def weight_constants(weight: int, rows: np.ndarray, program: Program) -> list[tuple[Value, ...]]:
-    """The constants that rows of a weight stand for."""
+    """Constants that the rows of a weight encode."""
     domains = [program.domain(name) for name in program.weights[weight].by]
     if not domains:
         return [()] * len(rows)

@@ -1,8 +1,8 @@
 """A predictor of ground atoms: an embedding for each constant, a bilinear form for each predicate.
 
-It knows nothing of rules; rules teach it (:mod:`herbrand.learning.distillation`). An atom's logits are a
-bilinear form of its first argument's embedding and those of the others side by side, plus a linear form of
-all of them; one output a value.
+It has no access to rules; rules train it (:mod:`herbrand.learning.distillation`). The logits of an atom, one
+for each value, are a bilinear form of its first argument's embedding and those of the others side by side,
+plus a linear form of all of them.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse('predicate likes(t, t)'), {"likes": [("a", "b")]})
@@ -44,7 +44,7 @@ class _Form(nn.Module):
 
 
 class Predictor(nn.Module):
-    """``forward`` gives logits [atom, value] for rows of argument indices."""
+    """``forward`` computes logits [atom, value] for rows of argument indices."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Predictor(nn.Module):
 
     @classmethod
     def of(cls, program: Program, predicates: Sequence[str], size: int, seed: int) -> Predictor:
-        """For these predicates of a program, with numbers drawn from a seed."""
+        """A predictor for these predicates of a program, initialised with a seed."""
         known = {
             name: (program.signature.predicates[name].types, program.value_count(name)) for name in predicates
         }
@@ -90,5 +90,5 @@ class Predictor(nn.Module):
 
 
 def _drawn(shape: tuple[int, ...], generator: torch.Generator, fan: int) -> Tensor:
-    """Normal numbers, smaller the more of them are summed."""
+    """Random normal numbers, divided by the number of summands ``fan``."""
     return torch.randn(shape, generator=generator) / max(1, fan)

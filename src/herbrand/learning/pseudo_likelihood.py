@@ -1,8 +1,8 @@
-"""Rule weights by pseudo-likelihood: each known atom predicted from all others.
+"""Learn rule weights by pseudo-likelihood: each known atom predicted from all others.
 
-The function that is climbed is the sum, over all labelled atoms of the targets, of log P(its value | all
-other atoms), less a penalty on the weights. Atoms that hard statements make one change together, as one atom.
-It is concave, and value and gradient are exact: both come from the flips of every template
+The objective is the sum, over all labelled atoms of the targets, of log P(its value | all other atoms), less
+a penalty on the weights. Atoms that hard statements tie change together, as one atom. It is concave, and
+value and gradient are exact: both are computed from the flips of every template
 (:mod:`herbrand.learning.flips`), which are counted once.
 
 >>> import herbrand as hb
@@ -47,7 +47,7 @@ METHOD = Method("pseudo-likelihood", "log pseudo-likelihood", 1000, 1e-9, errors
 
 
 class LikelihoodTerm(Protocol):
-    """A sum of log-probabilities of known values, wherever its counts are: see :class:`Conditionals`."""
+    """A sum of log-probabilities of known values, in memory or in a database: see :class:`Conditionals`."""
 
     @property
     def atom_count(self) -> float: ...
@@ -61,13 +61,15 @@ class LikelihoodTerm(Protocol):
     def hessian(self, weights: np.ndarray) -> np.ndarray: ...
 
     def bearing(self) -> tuple[np.ndarray, np.ndarray]:
-        """On which weights some alternative bears, and on which some that is possible."""
+        """Masks of the weights on which some alternative depends, and of those on which a possible one
+        does."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class PseudoLikelihood:
-    """The objective over one or several worlds: a sum of conditionals, and which number is which column."""
+    """The objective over one or several worlds: a sum of conditionals, with the key of each weight's
+    column."""
 
     parameters: Parameters
     parts: tuple[LikelihoodTerm, ...]
@@ -84,14 +86,15 @@ class PseudoLikelihood:
         return sum(value for value, _ in parts), sum((g for _, g in parts), np.zeros(len(weights)))
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """A bound on the curvature in each weight."""
+        """Upper bound of the curvature in each weight."""
         return sum((part.curvature(weights) for part in self.parts), np.zeros(len(weights)))
 
     def hessian(self, weights: np.ndarray) -> np.ndarray:
         return sum((part.hessian(weights) for part in self.parts), np.zeros((len(weights),) * 2))
 
     def bearing(self) -> tuple[np.ndarray, np.ndarray]:
-        """On which weights some alternative of an atom bears, and on which some that is possible."""
+        """Masks of the weights on which some alternative depends, and of those on which a possible one
+        does."""
         bears, possible = np.zeros((2, len(self.parameters)), dtype=bool)
         for part in self.parts:
             some, some_possible = part.bearing()
@@ -101,7 +104,7 @@ class PseudoLikelihood:
 
 
 def pseudo_likelihood(examples: Sequence[Example], budget: Budget) -> PseudoLikelihood:
-    """The objective of these worlds; raises where their facts contradict a hard statement."""
+    """The objective of these worlds; raise ContradictionError if their facts violate a hard statement."""
     parameters = Parameters.of(examples[0].program)
     counted = [_counted(one, budget, parameters) for one in examples]
     parts: dict[int, list[Conditionals]] = defaultdict(list)
@@ -114,7 +117,7 @@ def pseudo_likelihood(examples: Sequence[Example], budget: Budget) -> PseudoLike
 
 
 def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties, dict[str, list[_Counted]]]:
-    """What every change of an atom changes in one world, by its predicate, with the column of each entry."""
+    """Flips of one world by predicate, each with the columns of its entries."""
     tied, by_predicate = ties(one, budget), dict[str, list[_Counted]]()
     for flip in flips(one, budget, tied):
         by_predicate.setdefault(flip.predicate, []).append((flip, _columns(one, flip, parameters)))
@@ -122,7 +125,7 @@ def _counted(one: Example, budget: Budget, parameters: Parameters) -> tuple[Ties
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with the weights that predict the worlds best."""
+    """The theory with the weights that maximise the pseudo-likelihood of the worlds."""
     began = time.perf_counter()
     examples = examples_of(theory, worlds, aim, settings.budget)
     for one in examples:
@@ -133,7 +136,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
 def at_the_top(
     theory: Theory, objective: PseudoLikelihood, settings: LearningSettings, began: float
 ) -> Learning:
-    """The theory with the weights for which the objective, less the penalty, is largest."""
+    """The theory with the weights that maximise the objective less the penalty."""
     _refuse_fixed(theory, objective)
     penalty, keys = penalty_of(settings), objective.parameters.keys
     owners = Owners(tuple(map(statement_text, weight_statements(theory))), tuple(keys))
@@ -152,7 +155,8 @@ def at_the_top(
 
 
 def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
-    """Raise where each change of an atom on which a statement bears would break a hard statement."""
+    """Raise UnsupportedError if every change of an atom that a statement depends on would violate a hard
+    statement."""
     bears, possible = objective.bearing()
     numbers = np.array([number for number, _ in objective.parameters.keys], dtype=np.int64)
     fixed = np.setdiff1d(numbers[bears], numbers[possible])
@@ -169,7 +173,7 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
 
 
 def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray | None:
-    """The column of each entry; ``None`` where the weight is not learned."""
+    """Column of each entry; ``None`` if the weight is not learned."""
     number = flip.template.weight
     if number is None or not world.program.weights[number].learned:
         return None
@@ -179,7 +183,8 @@ def _columns(world: Example, flip: Flips, parameters: Parameters) -> np.ndarray 
 def _conditionals(
     world: Example, target: str, followers: int, flips: list[_Counted], width: int
 ) -> list[Conditionals]:
-    """The labelled atoms of one target against their alternatives; ``followers`` change with another atom."""
+    """The labelled atoms of one target against their alternatives; ``followers`` of them change with another
+    atom."""
     own = [_Difference.of(world, flip, columns) for flip, columns in flips]
     touched = np.unique(np.concatenate([np.empty(0, np.int64), *(difference.codes for difference in own)]))
     alternatives = world.program.value_count(target) - 1
@@ -196,14 +201,14 @@ def _conditionals(
 
 
 def indifferent(atoms: int, alternatives: int, width: int) -> Conditionals:
-    """Atoms on which no weight bears."""
+    """Atoms that no weight affects."""
     alike = csr_array((alternatives, width))
     return Conditionals(alike, np.zeros((1, alternatives)), np.array([float(atoms)]))
 
 
 @dataclass(frozen=True, eq=False)
 class _Difference:
-    """What each alternative of some atoms adds to one template's count."""
+    """What each alternative value of some atoms adds to one template's count."""
 
     codes: np.ndarray
     by: np.ndarray  # [atom, alternative]
@@ -230,7 +235,8 @@ class _Difference:
 def _stacked(
     differences: list[_Difference], touched: np.ndarray, alternatives: int, width: int
 ) -> tuple[Any, np.ndarray]:
-    """All templates' differences: those of learned weights [atom, alternative · width], and the others."""
+    """Sum the templates' differences: those of learned weights [atom, alternative · width], and the
+    others."""
     offsets = np.zeros((len(touched), alternatives))
     rows, places, values = [], [], []
     for difference in differences:

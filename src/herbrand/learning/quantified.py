@@ -1,8 +1,8 @@
-"""Flips of templates that hold quantifiers: grounded, and followed through "and" and "some" level by level.
+"""Flips of templates with quantifiers: grounded, and propagated through conjunctions and blocks bottom-up.
 
-A :class:`Truths` has for every row whether it holds as things are known, and how that would change with one
-atom's value. "And" counts what is false, "some" counts what holds; a flip changes the count by what it
-changes below. Nothing is assumed of the ground atoms: one may occur at several places.
+A :class:`Truths` has for every row whether it holds under the labels, and how that would change with one
+atom's value. A conjunction counts the parts that are false, an existential block those that hold; a flip
+changes the count by the changes below. Ground atoms need not be distinct: one may occur in several places.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from herbrand.program.ground import (
 from herbrand.program.program import Template
 
 Found = tuple[str, int, np.ndarray, np.ndarray, np.ndarray]
-"""A predicate, a value, and for each of its atoms that matter: code, weight row, count."""
+"""A predicate, a value, and for each atom whose change matters: code, weight row, count."""
 
 
 def flips(
     template: Template, example: Example, budget: Budget, leaders: Leaders | None = None
 ) -> Iterator[Found]:
-    """How many rows of the template hold if an atom has a value, for every atom and value that matter.
+    """Count the rows of the template that hold if an atom has a value, for every atom and value that matter.
 
     Atoms with a leader change with it.
     """
@@ -54,7 +54,7 @@ def flips(
 
 
 def refuse_broken(template: Template, example: Example, budget: Budget) -> None:
-    """Raise where the facts break a hard statement, all of whose atoms are known."""
+    """Raise ContradictionError if the facts violate a hard statement all of whose atoms are known."""
     if not any(example.evidence.known(name).latent_count() for name in template.predicates):
         _evaluated(template, example, budget)
 
@@ -62,7 +62,8 @@ def refuse_broken(template: Template, example: Example, budget: Budget) -> None:
 def _evaluated(
     template: Template, example: Example, budget: Budget, leaders: Leaders | None = None
 ) -> tuple[LatentAtoms, GroundTemplate, Truths]:
-    """The template's rows, and which of them hold; raises where one of a hard statement does."""
+    """The template's rows, and which of them hold; raise ContradictionError if one of a hard statement
+    does."""
     atoms = LatentAtoms(example.hidden, budget)
     ground = ground_template(template, example.hidden, atoms, budget)
     labels = _labels(template, example, atoms)
@@ -74,7 +75,7 @@ def _evaluated(
 
 
 def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndarray:
-    """The label of each atom by its number."""
+    """Label of each atom, by its number."""
     labels = np.full(atoms.count, LATENT)
     for predicate in template.predicates & set(atoms.codes):
         labels[atoms.places(predicate)] = own = example.labels(predicate, atoms.codes[predicate])
@@ -88,7 +89,8 @@ def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class Truths:
-    """``holds[row]`` as labelled; ``flipped[i]``: row ``rows[i]`` if atom ``atoms[i]`` were ``values[i]``."""
+    """``holds[row]`` under the labels; ``flipped[i]``: whether row ``rows[i]`` holds if atom ``atoms[i]`` has
+    ``values[i]``."""
 
     holds: np.ndarray
     rows: np.ndarray
@@ -99,7 +101,7 @@ class Truths:
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """How a count changes in a row with an atom's value."""
+    """Change of a row's count if an atom has a value."""
 
     rows: np.ndarray
     atoms: np.ndarray
@@ -114,7 +116,7 @@ class _Evaluation:
     leaders: Leaders
 
     def conjunction(self, ground: GroundConjunction) -> Truths:
-        """All literals and blocks hold: none of them is false."""
+        """Truth of a conjunction: no literal and no block is false."""
         false = np.zeros(len(ground), dtype=np.int64)
         changes: list[_Change] = []
         for column, allowed in zip(ground.atoms.T, ground.allowed, strict=True):
@@ -142,7 +144,7 @@ class _Evaluation:
             yield _Change(rows[own], self.leaders.leader[atoms[own]], np.full(int(own.sum()), value), by)
 
     def _block(self, block: GroundBlock, count: int) -> Truths:
-        """Some piece holds, or none does."""
+        """Truth of a block: some piece holds, or none does."""
         held = np.zeros(count, dtype=np.int64)
         changes: list[_Change] = []
         for piece in block.pieces:
@@ -155,7 +157,7 @@ class _Evaluation:
         return Truths((held > 0) == block.some, change.rows, change.atoms, change.values, flipped)
 
     def _summed(self, changes: list[_Change]) -> _Change:
-        """Changes of one row by one atom's value, added up."""
+        """Add up changes of one row by one atom's value."""
         if not changes:
             nothing = np.empty(0, np.int64)
             return _Change(nothing, nothing, nothing, nothing)

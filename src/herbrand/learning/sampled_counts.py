@@ -1,11 +1,11 @@
-"""How often learned statements hold in worlds that are drawn, while the weights move.
+"""Counts of learned statements in sampled worlds, while the weights change.
 
-Chains of Gibbs sampling go on from world to world and are never begun anew: weights move little from one look
-to the next, so that the chains follow.
+Chains of Gibbs sampling continue from world to world and are never restarted: weights change little between
+two calls, so the chains follow.
 
-Every entry of the tables of a factor graph, and of what its axes weigh by themselves, is linear in the
-weights: so a graph is built once, and other weights only change its numbers. How often the entries are met by
-a world tells how often each learned statement holds.
+Every entry of a factor graph's tables, and of its axes' own weights, is linear in the weights: so a graph is
+built once, and other weights only change its numbers. The number of times that a world selects each entry
+gives the count of each learned statement.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('type t = {"a", "b"}\\npredicate s(t)\\n?: s(x) => s(y)\\n0.5: s(x)')
@@ -46,9 +46,9 @@ from herbrand.program.program import Program
 
 @dataclass(frozen=True, eq=False)
 class WeightedGraph:
-    """``compiled`` at weights of 0, each factor with a table of its own.
+    """``compiled`` at weights of 0, with a separate table for each factor.
 
-    Entries are the own weights of axes, then those of all tables.
+    Entries are the axes' own weights, followed by those of all tables.
     """
 
     compiled: Compiled
@@ -56,7 +56,7 @@ class WeightedGraph:
 
     @classmethod
     def of(cls, program: Program, parameters: Parameters, budget: Budget) -> WeightedGraph:
-        """Raises ``BudgetError`` where the groundings do not fit."""
+        """Build the graph; raise BudgetError if the groundings do not fit."""
         grounded = ground(program, budget)
         groundings = Groundings(grounded, parameters)
         built = ground_graph(grounded, budget, worths=groundings.without_learned())
@@ -67,11 +67,11 @@ class WeightedGraph:
 
     @cached_property
     def slopes(self) -> csr_array:
-        """What each weight adds to each entry [entry, weight]; made when all weights are known."""
+        """Derivative of each entry by each weight [entry, weight]; available when all weights are known."""
         return csr_array(self.groundings.entries(len(self._entries)) @ self.groundings.columns)
 
     def at(self, weights: Array) -> FactorGraph:
-        """The graph at these weights, but for the constant that does not depend on the world."""
+        """The graph at these weights, without the constant that is equal for all worlds."""
         graph, entries = self.compiled.graph, self._entries + self.slopes @ weights
         return graph._replace(unary=entries[: len(graph.unary)], tables=entries[len(graph.unary) :])
 
@@ -84,20 +84,20 @@ class WeightedGraph:
 
 
 PARALLEL = 1e5
-"""Operations of a sweep from which on chains have threads of their own."""
+"""Operations of a sweep above which chains run in separate threads."""
 SWEEPS_EXPECTED = 1000
 MOST_COUNTED = 2.0**53
-"""Groundings: floats count no further one by one."""
+"""Most groundings: beyond this floats cannot count in steps of one."""
 
 
 class SampledSide:
-    """A program's worlds, drawn by several chains."""
+    """Worlds of a program, sampled by several chains."""
 
     def __init__(
         self, program: Program, parameters: Parameters, chains: int, budget: Budget, seed: list[int]
     ) -> None:
-        """Raises where groundings do not fit or are too many to be counted, or hard statements leave no way
-        from world to world."""
+        """Begin the chains; raise an error if groundings do not fit or are too many to be counted, or if hard
+        statements prevent moves between worlds."""
         refuse_cancellation(program, MOST_COUNTED)
         graph = WeightedGraph.of(program, parameters, budget)
         self._chains = None
@@ -108,7 +108,8 @@ class SampledSide:
         self._graph, self._count = graph, chains
 
     def drawn(self, weights: Array, count: int) -> Array:
-        """Counts of true groundings [chain, sweep, weight] after each of so many sweeps at these weights."""
+        """Sample: counts of true groundings [chain, sweep, weight] after each of ``count`` sweeps at these
+        weights."""
         graph, chains = self._graph, self._chains
         counts = np.tile(graph.groundings.certain, (self._count, count, 1))
         if chains is None:

@@ -1,9 +1,9 @@
-"""Random groundings of a program's statements, drawn towards what is observed.
+"""Random groundings of a program's statements, sampled with a preference for listed facts.
 
-A grounding is made literal by literal: with the given chance an atom that is listed among the facts and fits
-what is bound so far, else constants at random. Statements are equally likely; among the templates of one,
-each has its share of the groundings. Groundings that the facts make true already stay in the batch, where
-they send no message: leaving them out would shift the weights of rules.
+A grounding is built literal by literal: with a given probability from a listed fact that matches the
+variables bound so far, otherwise with random constants. Statements are equally likely; among the templates of
+one, each is chosen in proportion to its groundings. Groundings that the facts make true stay in the batch,
+where they send no message: leaving them out would change the relative weights of rules.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Columns = dict[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """Listed atoms of a predicate, sorted by the arguments that are bound."""
+    """Listed atoms of a predicate, sorted by their bound arguments."""
 
     rows: np.ndarray
     keys: np.ndarray
     sizes: tuple[int, ...]
 
     def drawn(self, wanted: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A row for each wanted key, and whether there is one."""
+        """Sample a row for each wanted key; also return a mask of the keys that have rows."""
         first = np.searchsorted(self.keys, wanted, side="left")
         count = np.searchsorted(self.keys, wanted, side="right") - first
         place = first + (rng.random(len(wanted)) * count).astype(np.int64)
@@ -41,7 +41,7 @@ class _Pool:
 
 
 class Sampler:
-    """Draws groundings of the templates that bear on latent atoms; equal seeds draw alike."""
+    """Samples groundings of templates with latent atoms; equal seeds give equal samples."""
 
     def __init__(self, evidence: Evidence, observed: float, seed: int) -> None:
         self.evidence, self.observed = evidence, observed
@@ -51,7 +51,8 @@ class Sampler:
         self._pools: dict[tuple[str, tuple[int, ...]], _Pool] = {}
 
     def draw(self, count: int) -> list[tuple[Template, Bindings]]:
-        """About ``count`` groundings by template: those whose variables must differ and do not drop out."""
+        """Sample about ``count`` groundings, by template; those in which variables that must differ are equal
+        are dropped."""
         numbers = self.rng.multinomial(count, self.shares)
         return [
             (template, self._grounded(template, int(number)))
@@ -62,7 +63,7 @@ class Sampler:
     def _grounded(self, template: Template, count: int) -> Bindings:
         conjunction = template.conjunction
         columns: Columns = {}
-        # in any order, as the known rows of the literal that comes first decide what the others are about
+        # Random order, as the listed facts of the first literal determine what the others are about.
         for place in self.rng.permutation(len(conjunction.literals)):
             self._bind(conjunction.literals[place], columns, conjunction.types, count)
         for name in template.weight_arguments:
@@ -76,7 +77,7 @@ class Sampler:
         return rows if kept.all() else rows.take(np.flatnonzero(kept))
 
     def _bind(self, literal: Literal, columns: Columns, types: Mapping[str, str], count: int) -> None:
-        """Constants for the literal's variables that are still free."""
+        """Choose constants for the literal's free variables."""
         free = [a for a in dict.fromkeys(literal.arguments) if isinstance(a, str) and a not in columns]
         if not free:
             return
@@ -100,7 +101,8 @@ class Sampler:
         return self._pools[predicate, pattern]
 
     def _made_pool(self, predicate: str, pattern: tuple[int, ...]) -> _Pool:
-        """``pattern``: -1 for a bound argument, else the first argument that has the same free variable."""
+        """Pool for a pattern: -1 for a bound argument, else the first argument with the same free
+        variable."""
         table = self.evidence.program.table(predicate)
         sizes = self.evidence.sizes(predicate)
         rows = np.concatenate([table.true, table.false])[:, : len(sizes)].astype(np.int64)
@@ -118,7 +120,7 @@ class Sampler:
 
 
 def refuse_unsampled(program: Program) -> None:
-    """Raise for statements that cannot be taken a few groundings at a time: hard or quantified ones."""
+    """Raise UnsupportedError for statements whose groundings cannot be sampled: hard or quantified ones."""
     for template in program.templates:
         if template.weight is None or template.conjunction.blocks:
             statement = program.statements[template.statement]
@@ -132,20 +134,21 @@ def refuse_unsampled(program: Program) -> None:
 
 
 def bears(template: Template, evidence: Evidence) -> bool:
-    """Whether the template has groundings, and some of them may hold a latent atom."""
+    """Whether the template has groundings, and a predicate with latent atoms."""
     latent = any(evidence.known(name).latent_count() for name in template.predicates)
     return latent and choices_of(template.conjunction, evidence.program) > 0
 
 
 def _shares(templates: Sequence[Template], program: Program) -> np.ndarray:
-    """The chance of each template."""
+    """Probability of each template."""
     counts = np.array([max(1.0, float(choices_of(t.conjunction, program))) for t in templates])
     statements = np.array([t.statement for t in templates])
     shares = np.zeros(len(templates))
     for statement in np.unique(statements):
         own = statements == statement
         shares[own] = counts[own] / counts[own].sum()
-    # each statement alike, whatever its groundings: one of many variables would crowd out the others
+    # Statements are equally likely, whatever their groundings: one of many variables would outweigh the
+    # others.
     return shares / max(shares.sum(), 1e-300)
 
 

@@ -1,4 +1,4 @@
-"""The settings of a learning method; each takes those it has, and ``None`` leaves the choice to it.
+"""Settings of a learning method; each method uses those that apply, and ``None`` leaves the choice to it.
 
 >>> LearningSettings(l2=0.5).l2, settings_from({"time_limit": 2.0}).budget.seconds
 (0.5, 2.0)
@@ -19,7 +19,7 @@ Watch = Callable[["Progress"], None]
 
 @dataclass(frozen=True)
 class Progress:
-    """Called after each step with how many are done of how many at most, what is watched, and its value."""
+    """State of a run, passed on after each step: steps done, most steps, and a metric with its value."""
 
     step: int
     steps: int
@@ -29,15 +29,15 @@ class Progress:
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """``l2`` and ``l1`` draw weights to 0; ``iterations`` are steps of the optimiser.
+    """``l2`` and ``l1`` penalise weights; ``iterations``: most steps of the optimiser.
 
-    ``layers`` mean-field layers are unrolled; ``rate`` is Adam's; ``batch`` groundings or questions make a
-    step (``None``: all); ``observed`` is the share of sampled atoms that are taken from the facts; ``size``
-    that of an embedding; ``clip`` is that of the teaching layers; ``depth`` is that of proofs, ``loss`` what
-    is made small, and ``asked`` the argument that training facts are asked for; training stops early after
-    ``patience`` steps without a better value. ``save`` is where the state is kept, now and then and at the
-    end; ``resume`` goes on from there. ``relearn``: weights that are given are learned too, and started from;
-    ``starts``: from so many points. ``held_out``: worlds to measure the result on.
+    ``layers``: number of mean-field layers; ``rate``: learning rate of Adam; ``batch``: groundings or
+    questions in a step (``None``: all); ``observed``: share of sampled atoms that are listed facts; ``size``:
+    dimension of an embedding; ``clip``: that of the teaching layers; ``depth``: of proofs; ``loss``: loss
+    function; ``asked``: the argument that training facts ask for; ``patience``: steps without a better value
+    before training stops early. ``save``: file for the state, written at intervals and at the end;
+    ``resume``: file to continue from. ``relearn``: learn given weights too, starting from them; ``starts``:
+    number of starting points. ``held_out``: worlds to evaluate the result on.
     """
 
     l2: float | None = None
@@ -68,11 +68,11 @@ class LearningSettings:
 
 
 def kept_before(settings: LearningSettings) -> str | None:
-    """The file that ``resume`` names; none where it is that of ``save`` and not there yet."""
+    """The file that ``resume`` names; ``None`` if it is the same as ``save`` and does not exist yet."""
     path = settings.resume
     return None if path is not None and path == settings.save and not Path(path).exists() else path
 
 
 def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> LearningSettings:
-    """The settings that keywords of ``learn`` describe."""
+    """Settings from the keywords of ``learn``."""
     return described(LearningSettings, "learn", given, budget)

@@ -1,6 +1,6 @@
-"""The loop of what trains step by step: until the limits are met or nothing gets better.
+"""The training loop: steps until a limit is reached or the loss stops falling.
 
-Training has learned what it will where there is no better value for some time.
+Training has converged if the smoothed loss has no new minimum for some steps.
 
 >>> stopping = EarlyStopping(patience=2)
 >>> for value in (3.0, 1.0, 1.5, 1.2):
@@ -28,12 +28,12 @@ from herbrand.learning.example import World
 from herbrand.learning.settings import LearningSettings, Progress, kept_before
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number
 
-# Nothing gets better
+# Early stopping
 
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """``patience`` steps without a smaller smoothed value end training; ``None``: never.
+    """Training ends after ``patience`` steps without a smaller smoothed value; ``None``: never.
 
     ``smoothing`` is the share of the old mean that a step keeps, as single steps are noisy.
     """
@@ -46,16 +46,16 @@ class EarlyStopping:
 
     @property
     def saved(self) -> list[Any]:
-        """As JSON holds it: the mean, the best and how long it has waited."""
+        """State for JSON: the smoothed value, the best one, and the steps since then."""
         return [repr(self.mean), repr(self.best), self.waited]
 
     def restored(self, saved: Sequence[Any]) -> EarlyStopping:
-        """This one where a training was saved, which :attr:`saved` tells."""
+        """This object with the state from :attr:`saved`."""
         mean, best, waited = saved
         return replace(self, mean=float(mean), best=float(best), waited=whole_number(waited))
 
     def after(self, value: float) -> EarlyStopping:
-        """The state after one more step."""
+        """The state after one more step with this value."""
         kept = value if math.isnan(self.mean) else self.smoothing * self.mean + (1 - self.smoothing) * value
         if kept < self.best:
             return replace(self, mean=kept, best=kept, waited=0)
@@ -70,14 +70,14 @@ class EarlyStopping:
 
 
 SAVED_EVERY = 100
-"""Steps from one saved state to the next."""
+"""Steps between saved states."""
 
 Options = Mapping[str, Any]
-"""What the steps of a training depend on, by the names of the command line."""
+"""Settings that the steps of a training depend on, by the names of the command line."""
 
 
 class Stepping(Protocol):
-    """A training: what changes from step to step. ``mark`` tells it from others, see :func:`mark_of`."""
+    """A training with its state. ``mark`` identifies it, see :func:`mark_of`."""
 
     mark: str
     steps: int
@@ -88,21 +88,21 @@ class Stepping(Protocol):
     def options(self) -> Options: ...
 
     def step(self) -> float:
-        """One more step; gives the loss before it."""
+        """Take a step; return the loss before it."""
         ...
 
     def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """What else the next step depends on: tensors, and what JSON can hold."""
+        """State that the next step depends on: tensors, and values for JSON."""
         ...
 
     def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-        """Go on from what :meth:`kept` gave."""
+        """Restore what :meth:`kept` returned."""
         ...
 
 
 def run_steps(state: Stepping, settings: LearningSettings, steps: int) -> Status:
-    """Steps until the limits are met or nothing gets better; the state is kept where that is wanted.
-    ``steps``: the most that are made where the settings do not say."""
+    """Take steps until a limit is reached or training converges, and save the state if the settings say so.
+    ``steps``: most steps if the settings give no number."""
     began, most = time.perf_counter(), settings.iterations or steps
     advice = ""
     while state.steps < most and not state.stopping.over:
@@ -121,11 +121,11 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int) -> Status
     return Status(not advice, state.steps, time.perf_counter() - began, advice, tuple(state.losses))
 
 
-# What is kept
+# Saving and resuming
 
 
 def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
-    """Differs where what is trained, or on what, does; ``beside``: what else that depends on."""
+    """A hash of the theory and the worlds' facts; ``beside``: what else training depends on."""
     made = hashlib.sha256(repr((show(theory), beside)).encode())
     for world in worlds:
         made.update(world.facts.digest)
@@ -144,7 +144,8 @@ def _save(state: Stepping, path: str) -> None:
 
 
 def resume(state: Stepping, settings: LearningSettings) -> None:
-    """Go on where a training was saved, if the settings say so; raises where it was another one."""
+    """Restore the state from the file that the settings name, if any; raise UnsupportedError if it is of
+    another training."""
     path = kept_before(settings)
     if path is None:
         return

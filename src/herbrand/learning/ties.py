@@ -1,7 +1,8 @@
-"""Target atoms that hard statements make one: pseudo-likelihood changes them together.
+"""Target atoms that hard statements tie: pseudo-likelihood changes them together.
 
-It predicts each atom from all others; where these include the atom's twin nothing is left to predict, as
-each change of one alone breaks a hard statement. So a class of such atoms is one atom with several places.
+It predicts each atom from all others; if these include a tied atom, nothing is left to predict, as every
+change of one alone violates a hard statement. So a class of tied atoms is treated as one atom with several
+places.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from herbrand.program.program import Program, Template
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """``leaders``: which atom each follows, ``None`` where no atom follows another.
+    """``leaders``: the atom that each one follows; ``None`` if no atom follows another.
 
-    ``following``: how many atoms of each predicate do; ``tied``: the predicates of those that follow or lead.
+    ``following``: number of followers of each predicate; ``tied``: predicates of atoms that follow or lead.
     """
 
     leaders: Leaders | None
@@ -38,7 +39,7 @@ class Ties:
         return self.following.get(predicate, 0)
 
     def touch(self, template: Template) -> bool:
-        """Whether the template speaks of predicates with tied atoms."""
+        """Whether the template contains predicates with tied atoms."""
         return not template.predicates.isdisjoint(self.tied)
 
 
@@ -46,9 +47,9 @@ NONE = Ties(None, {}, ())
 
 
 def ties(example: Example, budget: Budget) -> Ties:
-    """The atoms that hard statements of two open literals make one.
+    """Classes of atoms that hard statements of at most two open literals tie.
 
-    Raises where the facts break these statements, or leave out an atom that is tied.
+    Raise an error if the facts violate these statements, or do not give the value of a tied atom.
     """
     templates = binding(example.program, example.targets)
     if not templates:
@@ -76,7 +77,7 @@ def ties(example: Example, budget: Budget) -> Ties:
 
 
 def _refuse_broken(example: Example, ground: GroundTemplate, atoms: LatentAtoms, labels: np.ndarray) -> None:
-    """Raise where the facts make a forbidden conjunction true."""
+    """Raise ContradictionError if the facts make a forbidden conjunction true."""
     numbers = ground.conjunction.atoms
     holds = np.ones(len(numbers), dtype=bool)
     for column, allowed in zip(numbers.T, ground.conjunction.allowed, strict=True):
@@ -99,7 +100,8 @@ def _refuse_unlabelled(example: Example, atoms: LatentAtoms, unlabelled: np.ndar
 
 
 def refuse_possibly_tied(example: Example) -> None:
-    """Raise where hard statements may tie atoms of targets, by their form alone, whatever the facts are."""
+    """Raise UnsupportedError if hard statements may tie atoms of targets, judged by their form, whatever the
+    facts."""
     binds = binding(example.program, example.targets)
     names = {name for template in binds for name in template.predicates if name in example.targets}
     if names & learned_predicates(example.program):
@@ -111,7 +113,7 @@ def refuse_possibly_tied(example: Example) -> None:
 
 
 def learned_predicates(program: Program) -> set[str]:
-    """The predicates on which weights to be learned bear."""
+    """Predicates in templates whose weights are learned."""
     return {
         name
         for template in program.templates
@@ -121,10 +123,10 @@ def learned_predicates(program: Program) -> set[str]:
 
 
 def binding(program: Program, targets: tuple[str, ...]) -> list[Template]:
-    """Hard statements that may make target atoms imply each other in a circle: all that may tie atoms.
+    """Hard statements through which target atoms may imply each other in a cycle, the only way to tie atoms.
 
-    Two literals of targets that exclude each other are implications both ways; what lies on a circle of them,
-    predicate by predicate, may do so atom by atom.
+    Two literals of targets that exclude each other are implications in both directions; if these form a cycle
+    between predicates, they may do so between atoms.
     """
     templates, edges = [], []
     places = {name: place for place, name in enumerate(targets)}

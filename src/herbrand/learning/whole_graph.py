@@ -1,4 +1,4 @@
-"""The whole program as one lesson: every latent atom, and mean-field layers over all groundings at once."""
+"""The whole program as one lesson: mean-field layers over all groundings and all latent atoms at once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DAMPING = 0.5
 
 @dataclass(frozen=True, eq=False)
 class WholeLessons:
-    """The same lesson at every step: there is nothing to draw, and no state.
+    """The same lesson at every step: nothing is sampled, and there is no state.
 
-    ``places`` are the latent atoms of each predicate in its table of logits.
+    ``places``: indices of each predicate's latent atoms in its table of logits.
     """
 
     layer: LogicLayer
@@ -34,7 +34,7 @@ class WholeLessons:
 
     @classmethod
     def of(cls, program: Program, layers: int, memory: int | None, clip: float | None = None) -> WholeLessons:
-        """The lesson of a program; its weights stay as they are. ``clip`` is that of the layer."""
+        """The lesson of a program, whose weights are not trained. ``clip`` is that of the layer."""
         evidence = Evidence(program)
         layer = LogicLayer(
             program, iterations=layers, damping=DAMPING if layers > 1 else 0.0, clip=clip, memory=memory
@@ -72,7 +72,7 @@ class WholeLessons:
         return self.groundings
 
     def taught(self, unary: Tensor, layers: int) -> Tensor:
-        """Logits [atom, value] after the layers from ``unary`` logits."""
+        """Logits [atom, value] after the layers, begun from ``unary`` logits."""
         parts = unary.split([len(places) for places in self.places.values()])
         tables = {name: self._table(name, part) for name, part in zip(self.places, parts, strict=True)}
         log_odds = self.layer.log_odds(tables)
@@ -80,7 +80,7 @@ class WholeLessons:
         return torch.where(self.possible & listed.isfinite(), listed, unary)
 
     def _listed(self, name: str, table: Tensor, width: int) -> Tensor:
-        """A predicate's table as logits of its latent atoms [atom, value]."""
+        """Logits of a predicate's latent atoms [atom, value], selected from its table."""
         values = self._values(name)
         if values is None:
             odds = table.reshape(-1, 1)[self.places[name]]
@@ -88,13 +88,13 @@ class WholeLessons:
         return torch.nn.functional.pad(table.reshape(-1, values)[self.places[name]], (0, width - values))
 
     def _values(self, name: str) -> int | None:
-        """How many values a many-valued predicate has."""
+        """Number of values of a many-valued predicate, else ``None``."""
         program = self.layer.program
         known = program.signature.predicates[name].value_type
         return None if known is None else program.value_count(name)
 
     def _table(self, name: str, logits: Tensor) -> Tensor:
-        """Logits of latent atoms [atom, value] as the layer takes them; known atoms have 0."""
+        """Table of logits for the layer from those of latent atoms [atom, value]; known atoms have 0."""
         shape, values = self.layer.shapes[name], self._values(name)
         size = int(np.prod(shape))
         if values is None:
@@ -107,7 +107,7 @@ class WholeLessons:
 
 
 def _possible(layer: LogicLayer, latent: Mapping[str, np.ndarray], widest: int) -> Tensor:
-    """The values [atom, value] that facts and hard statements leave to latent atoms."""
+    """Mask of the values [atom, value] of latent atoms that facts and hard statements allow."""
     unknowns = layer.problem.unknowns
     logits = unknowns.settled({name: torch.zeros(shape) for name, shape in layer.shapes.items()})
     parts = [torch.empty((0, widest), dtype=torch.bool)]

@@ -1,4 +1,4 @@
-"""Several worlds to learn from: facts one by one, a folder that holds a folder for each, or an ``.ev`` file.
+"""Read several worlds to learn from: a list of facts, a folder with a folder for each, or an ``.ev`` file.
 
 >>> import tempfile
 >>> folder = Path(tempfile.mkdtemp())
@@ -27,8 +27,8 @@ _BAR = re.compile(r"-{3,}")
 
 
 def separate_facts(worlds: Any, *, examples: bool = False) -> list[Any]:
-    """What is given as the facts of each world; a folder of tables alone is one world. ``examples``: a file
-    of ProbLog's examples may be given instead."""
+    """The facts of each world; a folder of tables only is one world. ``examples``: a file of ProbLog's
+    examples is accepted too."""
     if not isinstance(worlds, str | os.PathLike):
         if not isinstance(worlds, Iterable) or isinstance(worlds, Mapping):
             raise FactsError(
@@ -56,12 +56,12 @@ def separate_facts(worlds: Any, *, examples: bool = False) -> list[Any]:
 
 
 def _interpretations(path: Path) -> list[Theory]:
-    """ProbLog's examples, kept apart by lines of dashes; one without evidence is none."""
+    """ProbLog's examples, separated by lines of dashes; empty parts are skipped."""
     parts: list[list[str]] = [[]]
     lines = read_source(path).text.split("\n")
     for number, line in enumerate(lines):
         if _BAR.fullmatch(line.strip()):
-            parts.append([""] * (number + 1))  # so that mistakes have the file's lines
+            parts.append([""] * (number + 1))  # so that errors have the line numbers of the file
         else:
             parts[-1].append(line)
     texts = ["\n".join(part) for part in parts]

@@ -1,5 +1,5 @@
-"""Weights of facts and rules learned from the answers they should give.
+"""Learn weights of facts and rules from the right answers of goals.
 
-`questions` (what is asked, and what should be answered) → `losses` (how far off the answers are) → `training`
-(the optimiser's steps) → `method` (the front door: a theory in, a theory with weights out).
+`questions` (the goals and their right answers) → `losses` (how far the answers are from these) → `training`
+(the optimiser's steps) → `method` (the entry point: a theory in, a theory with weights out).
 """

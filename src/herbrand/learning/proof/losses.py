@@ -1,8 +1,8 @@
-"""How far the weights of a question's answers are from what they should be, in log space.
+"""Losses of the weights of a question's answers, computed in log space.
 
-Each loss takes :class:`Scored` and gives a number for each question whose right answers have any proof.
+Each loss takes :class:`Scored` and returns a number for each question with a right answer that has a proof.
 Logarithms are taken of whole sums of proofs, so that answers whose weights differ by a hundred orders of
-magnitude still have slopes, where a softmax over the weights themselves is flat.
+magnitude still have gradients, where a softmax over the weights themselves is flat.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from herbrand.learning.proof.questions import Questions
 from herbrand.row_keys import row_keys
 
 NO_ANSWER = -10.0
-"""What TensorLog's softmax scores "no answer"."""
+"""Score of "no answer" in TensorLog's softmax."""
 MARGIN = 1.0
 
 
@@ -28,7 +28,8 @@ MARGIN = 1.0
 class Scored:
     """The proved answers of ``count`` questions, and which of them are right.
 
-    ``rights`` are places of ``weights``; ``missing`` [question] is the share of right answers without proof.
+    ``rights`` are indices of ``weights``; ``missing`` [question] is the share of right answers without a
+    proof.
     """
 
     weights: Tensor  # [answer]
@@ -59,17 +60,17 @@ class Scored:
 
     @property
     def answerable(self) -> Tensor:
-        """The questions of which a right answer has a proof."""
+        """Mask of the questions with a right answer that has a proof."""
         return self.missing < 1 - 1e-12
 
     def right_sums(self, values: Tensor) -> Tensor:
-        """The mean over each question's right answers that have a proof, by their shares."""
+        """Mean over each question's right answers that have a proof, weighted by their shares."""
         owners = self.questions[self.rights]
         sums = values.new_zeros(self.count).index_add(0, owners, self.shares * values[self.rights])
         return (sums / (1 - self.missing).clamp_min(1e-12))[self.answerable]
 
     def accuracy(self) -> Tensor:
-        """For each question the share of right ones among its heaviest answers; 0 where none is proved."""
+        """For each question the share of right ones among its heaviest answers; 0 if none has a proof."""
         weights = self.weights.detach()
         right = torch.zeros(len(weights), dtype=torch.float64)
         right[self.rights] = 1.0
@@ -87,7 +88,7 @@ def cross_entropy(scored: Scored) -> Tensor:
 
 
 def softmax(scored: Scored) -> Tensor:
-    """The same of a softmax over the weights themselves, beside "no answer": TensorLog's loss."""
+    """Cross-entropy of a softmax over the weights themselves and "no answer": TensorLog's loss."""
     own = torch.full((scored.count,), NO_ANSWER, dtype=torch.float64)
     scores = torch.cat([scored.weights, own])
     numbers = torch.cat([scored.questions, torch.arange(scored.count)])
@@ -96,7 +97,8 @@ def softmax(scored: Scored) -> Tensor:
 
 
 def margin(scored: Scored) -> Tensor:
-    """How much less than e times the heaviest wrong answer's weight each right answer has, by logarithms."""
+    """Hinge loss in log space: how much each right answer's weight is below e times that of the heaviest
+    wrong answer."""
     logs = _logs(scored.weights)
     wrong = torch.ones(len(logs), dtype=torch.bool)
     wrong[scored.rights] = False
@@ -112,7 +114,7 @@ LOSSES: dict[str, Callable[[Scored], Tensor]] = {
 
 
 def refuse_infinite(weights: Tensor) -> None:
-    """Raise where a sum of proofs is larger than any float."""
+    """Raise UnsupportedError if a sum of proofs exceeds the range of floats."""
     if not bool(torch.isfinite(weights).all()):
         raise UnsupportedError(
             "the weight of an answer is larger than any float",
@@ -121,7 +123,7 @@ def refuse_infinite(weights: Tensor) -> None:
 
 
 def _logs(weights: Tensor) -> Tensor:
-    """Raise where a weight has no logarithm."""
+    """Logarithms of weights; raise UnsupportedError if one is not positive."""
     if bool((weights <= 0).any()):
         raise UnsupportedError(
             f"the weight of an answer is {float(weights.min()):g}, and this loss takes weights above 0",
@@ -131,13 +133,13 @@ def _logs(weights: Tensor) -> Tensor:
 
 
 def _largest(values: Tensor, groups: Tensor, count: int) -> Tensor:
-    """The largest of each group, -inf of an empty one; slopes go to the largest."""
+    """Largest value of each group, -inf of an empty one; gradients go to the largest."""
     start = torch.full((count,), -torch.inf, dtype=values.dtype)
     return start.scatter_reduce(0, groups, values, "amax", include_self=True)
 
 
 def _log_sums(logs: Tensor, groups: Tensor, count: int) -> Tensor:
-    """log Σ exp of each group, which has some."""
+    """log Σ exp of each group that has values; 0 for an empty one."""
     tops = _largest(logs.detach(), groups, count)
     tops = torch.where(torch.isfinite(tops), tops, 0.0)
     sums = logs.new_zeros(count).index_add(0, groups, (logs - tops[groups]).exp())

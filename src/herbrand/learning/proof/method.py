@@ -1,8 +1,8 @@
-"""``learn --method proof``: weights of facts and rules under which proofs lead to the right answers.
+"""``learn --method proof``: learn weights of facts and rules under which proofs give the right answers.
 
-What facts say of the targets, which rules derive, is hidden and asked for; everything else is known. Learned
-are the weights of facts of ``learned`` predicates, of rules ``@ ?``, and of features: a learned predicate of
-which nothing is stated holds of all that its rules can reach.
+Facts of the targets, which rules derive, are hidden and serve as right answers; all other facts are known.
+Learned are the weights of facts of ``learned`` predicates, of rules ``@ ?``, and of features: a learned
+predicate without facts gets all atoms that its rules can reach.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('''
@@ -41,7 +41,7 @@ from herbrand.nn.rule_weights import RuleWeights, relearned_rules
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
-    """The theory with weights under which the targets' facts are answered best."""
+    """The theory with weights for which the answers to the targets' questions have the least loss."""
     began = time.perf_counter()
     _refuse(aim, settings)
     targets = _targets(theory, worlds, aim)
@@ -80,7 +80,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     }
     status = Status(status.converged, status.iterations, time.perf_counter() - began, status.advice)
     # The targets' facts are the right answers that were learned from, hidden while the rules were trained;
-    # each would add a proof of itself to what the rules answer.
+    # each would add a proof of itself to the rules' answers.
     written = weights.written(theory, targets)
     return Learning("proof", written, status, tuple(_listed(weights)), metrics)
 
@@ -88,7 +88,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
 def _program(
     theory: Theory, world: World, targets: Sequence[str], settings: LearningSettings
 ) -> tuple[HornProgram, list[str]]:
-    """The rules over what is known in a world, the targets' facts hidden; and predicates whose facts are
+    """The rules over the known facts of a world, those of targets hidden; and the predicates whose facts are
     learned."""
     tables = world.facts.tables
     hidden = {name: FactTable.empty(tables[name].columns, "closed") for name in targets if name in tables}
@@ -169,7 +169,7 @@ def _refuse_nothing(weights: RuleWeights, learned: Sequence[str]) -> None:
 
 
 def _listed(weights: RuleWeights) -> Iterator[LearnedWeight]:
-    """Rules first, then facts."""
+    """Yield the weights of rules, then those of facts."""
     for rule, weight in weights.rule_weights():
         yield LearnedWeight(statement_text(rule), {}, weight)
     for name, tensor in weights.facts().items():

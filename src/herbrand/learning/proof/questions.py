@@ -1,7 +1,7 @@
-"""What facts of a derived predicate ask for: a question for each choice of the given arguments.
+"""Questions from the facts of a derived predicate: one for each choice of the given arguments.
 
-``uncle("liam", "bob")`` and ``uncle("liam", "tom")`` are one question, ``uncle("liam", y)``, whose right
-answers are bob and tom. Weights of the facts share out what each should have of the answer.
+``uncle("liam", "bob")`` and ``uncle("liam", "tom")`` are one question, ``uncle("liam", y)``, with the right
+answers bob and tom. Weights of the facts give the share of each right answer.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse('uncle(x, y) :- parent(x, z), brother(z, y)'), {
@@ -28,8 +28,8 @@ from herbrand.row_keys import row_keys, run_starts
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Question q gives the constants ``inputs[q]`` for the variables ``given`` of ``goal``; its right answers
-    are the rows ``answers[pointers[q]:pointers[q + 1]]``, whose ``shares`` add up to 1."""
+    """Question q has the constants ``inputs[q]`` for the variables ``given`` of ``goal``; its right answers
+    are the rows ``answers[pointers[q]:pointers[q + 1]]``, whose ``shares`` sum to 1."""
 
     predicate: str
     goal: str
@@ -42,7 +42,7 @@ class Questions:
 
     @classmethod
     def of(cls, predicate: str, signature: Signature, facts: Facts, asked: int | None) -> Questions:
-        """``asked``: which argument is asked for, counted from 1; the last one if not given."""
+        """``asked``: number of the argument that is asked for, counted from 1; the last one if not given."""
         table, arity = facts.tables[predicate], signature.predicates[predicate].arity
         if asked is not None and not 1 <= asked <= arity:
             raise UnsupportedError(
@@ -84,7 +84,7 @@ class Questions:
         return len(self.inputs)
 
     def part(self, places: np.ndarray) -> Questions:
-        """Some of the questions, numbered anew."""
+        """Some of the questions, renumbered."""
         counts = np.diff(self.pointers)[places]
         ends = np.append(0, np.cumsum(counts))
         rows = np.repeat(self.pointers[places] - ends[:-1], counts) + np.arange(ends[-1])

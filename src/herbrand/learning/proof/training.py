@@ -1,8 +1,8 @@
-"""Steps of Adam on the logarithms of weights, question by question or in batches.
+"""Train logarithms of weights by Adam, on all questions or in batches.
 
-A step's gradient is added up over parts of its questions, so that the states of no more than one part are
-held at a time. All that a step depends on is saved: a run that is resumed gives the very numbers of an
-unbroken one.
+A step's gradient is accumulated over parts of its questions, so that the states of only one part are in
+memory at a time. Everything that a step depends on is saved: a resumed run gives exactly the numbers of an
+uninterrupted one.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ MOST_ROWS = 4096
 
 @dataclass(eq=False)
 class Training:
-    """What changes from step to step, and what is asked: questions of one target each, with what proves their
-    answers in the world that they are about."""
+    """A training with its state: questions of one target each, with the proof engine over the world that they
+    are about."""
 
     proofs: tuple[Proof, ...]
     weights: RuleWeights
@@ -59,7 +59,7 @@ class Training:
         cls, proofs: Sequence[Proof], weights: RuleWeights, targets: Sequence[Questions],
         settings: LearningSettings, depth: int, loss: str, mark: str,
     ) -> Training:  # fmt: skip
-        """Before the first step, or where a saved run was left."""
+        """A training before its first step, or resumed from a saved state."""
         count = sum(map(len, targets))
         batch = None if settings.batch is None or settings.batch >= count else settings.batch
         training = cls(
@@ -84,7 +84,7 @@ class Training:
         }  # fmt: skip
 
     def step(self) -> float:
-        """One batch; gives the loss before the weights were moved."""
+        """Train on one batch; return the loss before the update."""
         chosen = self._batch()
         self.steps += 1
         penalty = self._penalty()
@@ -100,7 +100,7 @@ class Training:
         return total
 
     def _scored(self, proof: Proof, asked: Questions, budget: Budget) -> Scored:
-        """The answers that the rules give under the present weights."""
+        """Answers of the rules under the current weights."""
         goal = proof.read(asked.goal, asked.given)
         table = scores(
             proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
@@ -111,8 +111,8 @@ class Training:
 
     @torch.no_grad()
     def measured(self, budget: Budget | None = None) -> dict[str, float | int]:
-        """Mean loss and accuracy over all questions, and how many of them no proof answers. Raises where the
-        time of a ``budget`` ends."""
+        """Mean loss and accuracy over all questions, and the number of those without a proof. Raise
+        OutOfTimeError if the time of a ``budget`` ends."""
         losses, hits, answerable = 0.0, 0.0, 0
         for proof, asked in self._parts(np.arange(self.count)):
             scored = self._scored(proof, asked, budget or self.budget)
@@ -134,7 +134,7 @@ class Training:
         return self.l2 / 2 * torch.stack(squares).sum() if squares else torch.zeros((), dtype=torch.float64)
 
     def _batch(self) -> np.ndarray:
-        """The next questions in an order drawn anew for each pass over all of them."""
+        """The next questions, in a new random order for each pass over all of them."""
         if self.batch is None:
             return np.arange(self.count)
         if not len(self.waiting):
@@ -143,7 +143,7 @@ class Training:
         return np.sort(chosen)
 
     def _parts(self, chosen: np.ndarray) -> Iterator[tuple[Proof, Questions]]:
-        """Chosen questions by target, as many at once as have states of a moderate size."""
+        """Yield the chosen questions by target, in parts whose states have a moderate size."""
         before = 0
         for proof, target in zip(self.proofs, self.targets, strict=True):
             width = max(proof.program.sizes.values(), default=1)
@@ -154,14 +154,14 @@ class Training:
             before += len(target)
 
     def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """The weights, what Adam remembers of them, and which questions come next."""
+        """State to save: the weights, Adam's running means, and the order of the next questions."""
         tensors = {f"weights.{name}": value for name, value in self.weights.state_dict().items()}
         tensors |= self.adam.tensors()
         tensors["waiting"] = torch.from_numpy(self.waiting.copy())
         return tensors, {"random": self.rng.bit_generator.state}
 
     def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-        """Go on from what :meth:`kept` gave."""
+        """Restore what :meth:`kept` returned."""
         self.weights.load_state_dict(within("weights", tensors))
         self.adam.restore(tensors, self.steps)
         self.waiting = tensors["waiting"].numpy()
