@@ -95,7 +95,7 @@ class Task:
 
     @property
     def weighted(self) -> list[int]:
-        """Gates with weights of their own."""
+        """Gates that have weights."""
         return np.flatnonzero(self.log_weights.any(axis=1) & np.array(self.net.gates, bool)).tolist()
 
     def unrestricted(self) -> tuple[float, np.ndarray]:

@@ -22,8 +22,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """``starts`` and ``kids`` list each node's kids; ``written``: how each variable's literals are written;
-    ``maximized``: variables whose best values are wanted while the rest is summed out."""
+    """A compiled circuit. ``starts`` and ``kids`` list each node's kids; ``written``: how each variable's
+    literals are written; ``maximized``: variables whose best values are wanted while the rest is summed
+    out."""
 
     variables: int
     kinds: np.ndarray

@@ -59,8 +59,8 @@ WORK_AT_ONCE = 2_000_000
 CIRCUITS_FROM = 250_000
 """Work of the search after which diagrams are made beside it; late, as circuits of diagrams are longer."""
 WIDE = 4
-"""A constraint over more variables than this links them through one vertex that stands for the constraint, as
-deciding its gate cuts it."""
+"""A constraint over more variables than this links them through one vertex for the constraint, as deciding
+its gate cuts it."""
 THIN = 2
 """Degrees up to this count as equal: chains are then halved again and again, and not cut off link by link."""
 DENSE = 30
@@ -319,7 +319,7 @@ def _depth_first(later: Mapping[int, set[int]]) -> list[int]:
 def _neighbours(net: Constraints) -> list[set[int]]:
     """Neighbours of each vertex; vertices are variables and wide restrictions.
 
-    A wide restriction links its variables through a vertex of its own, since they depend on each other only
+    A wide restriction links its variables through an additional vertex, since they depend on each other only
     through it.
     """
     variables = len(net)
@@ -340,7 +340,7 @@ def _neighbours(net: Constraints) -> list[set[int]]:
 
 def _state(problem: Problem) -> SearchState:
     variables, rows = len(problem.rank), len(problem.least)
-    few = min(variables, 128)  # a small problem begins with little, and all of this grows where it has to
+    few = min(variables, 128)  # a small problem begins with small arrays, which grow where needed
     cached = 1 << (8 * few + 32).bit_length()
     return SearchState(
         np.zeros(11, np.int64),

@@ -131,7 +131,7 @@ class DerivedLiterals:
                     span=instance.plan.statement.span,
                     hint="at most one of the heads holds, so they add up to at most 1",
                 )
-            if self._made.whole:  # what is no outcome is part of none, as one way to a world
+            if self._made.whole:  # heads that are no outcomes count as none: one way to a world
                 chances = [
                     0.0 if self._grounding.leads_nowhere(head) else chance
                     for head, chance in zip(instance.heads, chances, strict=True)

@@ -136,7 +136,7 @@ def _nearest_first(subject: Subject) -> np.ndarray:
     written = sorted({*subject.gates, *(x >> 1 for x in subject.written)})
     order = list(dict.fromkeys([*written, *(x >> 1 for clause in subject.clauses for x in clause)]))
     met = set(order)
-    for variable in order:  # which grows
+    for variable in order:  # the list grows while it is walked
         below = dict.fromkeys(x >> 1 for x in subject.conjunctions.get(variable, ()))
         order += [v for v in below if v not in met]
         met.update(below)  # `|=` with keys makes a new set

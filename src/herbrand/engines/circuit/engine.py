@@ -149,7 +149,7 @@ class CircuitEngine:
         worlds = Worlds(ground(in_cells(program), self.budget, MOST_GROUNDINGS), self.budget, made)
         evidence = worlds.ground.evidence
         refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
-        worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # at once: each time goes through all
+        worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # once: each call visits all instances
         worlds.add_formulas()
         if made.whole:
             worlds.solve_choices()
@@ -354,7 +354,7 @@ class _Trial:
             return Refusal(error)
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
-        state.worlds.budget = self.engine.budget  # what follows is the run's, and no estimate
+        state.worlds.budget = self.engine.budget  # the run begins, the estimate is over
         self.tried = state.with_counts(compilation.counted(circuit), compilation)
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 

@@ -62,7 +62,7 @@ def redefined(
         elif gate not in met:
             met.add(gate)
             for own in (*new.get(gate, ()), gate):
-                if own in inputs:  # not one whose only input took its place
+                if own in inputs:  # not a gate that its only input replaced
                     changed.define(own, inputs[own])
     return changed
 

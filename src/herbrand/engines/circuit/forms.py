@@ -38,10 +38,10 @@ Node = tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """``literals``: the one whose weight each leaf is; ``roots``: the node of each circuit, -1 where it is 0.
-    For the nodes behind the leaves: ``is_product``, and ``starts`` and ``kids``, two for a product.
-    ``levels``: runs of these nodes, from one place to another, all products or all sums. ``largest``: sums
-    are maxima."""
+    """Circuits over shared nodes. ``literals``: the one whose weight each leaf is; ``roots``: the node of
+    each circuit, -1 where it is 0. For the nodes behind the leaves: ``is_product``, and ``starts`` and
+    ``kids``, two for a product. ``levels``: runs of these nodes, from one place to another, all products or
+    all sums. ``largest``: sums are maxima."""
 
     literals: tuple[int, ...]
     is_product: np.ndarray

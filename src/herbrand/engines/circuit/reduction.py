@@ -109,5 +109,5 @@ def _log_less(holds: float) -> float:
     """The logarithm of 1 less a probability, from its logarithm."""
     if holds >= 0.0:
         return -math.inf
-    # expm1 is exact near 0, log1p for small probabilities; log 2 is where the two errors are equal (Mächler).
+    # log(1 - exp(x)): expm1 is exact near 0, log1p far below it; the cutoff is Mächler's (log1mexp).
     return math.log(-math.expm1(holds)) if holds > -math.log(2) else math.log1p(-math.exp(holds))

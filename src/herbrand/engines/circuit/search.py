@@ -33,8 +33,9 @@ PRODUCT, SUM, MAXIMUM = 0, 1, 2
 """Kinds of nodes; a maximum decides a variable too, one whose best value is wanted."""
 
 SPREAD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-"""Multipliers that spread what a constraint needs over 64 bits before it multiplies keys. Needs that are 2^60
-apart, as sums of powers of two have, would give products that differ only by the last four bits of a key."""
+"""Multiplier and shift that spread what a constraint needs over 64 bits before it multiplies keys. Needs that
+are 2^60 apart, as sums of powers of two have, would give products that differ only by the last four bits of a
+key."""
 
 DEPTH, TRAIL, POOL, KIDS, PARTS, NODES, STORE, STAMP, CACHED, ROOT, WORK = range(11)
 """Places in :attr:`SearchState.at`."""

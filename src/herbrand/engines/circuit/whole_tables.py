@@ -51,8 +51,8 @@ class NotInStepsError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class WholeTables:
-    """``possible``: for each derived predicate asked for, the codes of atoms that may hold, ascending, and
-    their probabilities. ``total``: the log-partition."""
+    """An answer from whole tables. ``possible``: for each derived predicate asked for, the codes of atoms
+    that may hold, ascending, and their probabilities. ``total``: the log-partition."""
 
     evidence: Evidence
     question: Question

@@ -169,7 +169,7 @@ def _cover(links: Mapping[tuple[Node, Node], object]) -> list[Node]:
     while queue:
         most, *turned = heapq.heappop(queue)
         node = (-turned[0], -turned[1])
-        if len(around[node]) != -most or not most:  # it has lost some since, or all
+        if len(around[node]) != -most or not most:  # it has lost links since, or all of them
             continue
         cover.append(node)
         for other in around[node]:

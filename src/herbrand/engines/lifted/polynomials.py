@@ -30,7 +30,8 @@ from herbrand.contraction.algebra import Algebra
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """``table`` [states of each hub in ``hubs`` ..., counts of each pool's profiles but the first ...].
+    """A polynomial over counts: ``table`` [states of each hub in ``hubs`` ..., counts of each pool's profiles
+    but the first ...].
 
     ``axes``: number of axes of each pool, in the order of ``pools``.
     """

@@ -71,8 +71,8 @@ class Some:
 
 @dataclass(frozen=True)
 class CountTerm:
-    """``sign`` times a weight times a product of numbers; if ``weight`` is ``None``, that product must be
-    0."""
+    """A formula over counts: ``sign`` times a weight times a product of numbers; if ``weight`` is ``None``,
+    that product must be 0."""
 
     weight: int | None
     sign: float

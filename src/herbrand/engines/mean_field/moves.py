@@ -55,7 +55,7 @@ def moved(
 def _shared(
     table: PredicateTable, logits: Tensor, target: Tensor, marginals: Tensor, before: Tensor
 ) -> Slope:
-    """What the slope lacks when the last entry, which stands for many atoms, is counted once."""
+    """The correction of the slope where the last entry, which represents many atoms, was counted once."""
     counts = table.counts()
     if counts is None:
         return Slope()

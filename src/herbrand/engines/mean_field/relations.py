@@ -82,7 +82,8 @@ class KnownRelations:
         return self._listed[observed]
 
     def _looked_up(self, observed: Observed) -> float | Listed:
-        """What is listed: where the literal holds, or where it does not. It holds of no latent atom."""
+        """The rows where the literal holds (value 1), or, if it holds by default, where it fails (value 0); a
+        number if it has no variable. A literal fails for latent atoms."""
         name, allowed, evidence = observed.literal.predicate, observed.literal.allowed, self.evidence
         holds = evidence.is_valued(name) or allowed == TRUE or evidence.known(name).default == LATENT
         rows, value = evidence.rows(name, allowed if holds else TRUE), float(holds)

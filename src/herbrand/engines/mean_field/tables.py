@@ -28,7 +28,7 @@ from herbrand.row_keys import Keys, places_among
 NONE = np.empty(0, dtype=np.int64)
 
 CERTAIN = 1e4
-"""Log-odds that stand for certainty in a single world."""
+"""Log-odds that represent certainty in a single world."""
 SHORT = 16
 """Most entries of a short row (:func:`softmax`)."""
 
@@ -75,7 +75,7 @@ class DenseTable:
         return codes
 
     def counts(self) -> np.ndarray | None:
-        """Number of atoms for which each flattened entry stands; ``None``: one each."""
+        """Number of atoms that each flattened entry represents; ``None``: one each."""
         return None
 
     def probabilities(self, logits: Tensor) -> Tensor:
@@ -194,7 +194,7 @@ class ListedTable:
 
     @cached_property
     def others(self) -> float:
-        """Number of atoms for which the last entry stands, as a float: torch takes no integer of more than 64
+        """Number of atoms that the last entry represents, as a float: torch takes no integer of more than 64
         bits."""
         return float(math.prod(self.sizes) - len(self.codes))
 

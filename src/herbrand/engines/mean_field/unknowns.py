@@ -34,8 +34,9 @@ class Ties:
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """``tables`` by predicate; ``unary``: log-weights of soft evidence (log-odds, or one for each value);
-    ``constant``: those of predicates without a table, all of whose atoms are fixed by facts."""
+    """The latent atoms of a program. ``tables`` by predicate; ``unary``: log-weights of soft evidence
+    (log-odds, or one for each value); ``constant``: those of predicates without a table, all of whose atoms
+    are fixed by facts."""
 
     tables: Mapping[str, PredicateTable]
     unary: Mapping[str, Tensor]
