@@ -15,6 +15,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.mean_field.grounded import Leaders
 from herbrand.engines.mean_field.hard import leaders_of
+from herbrand.engines.reading import rows_that_hold
 from herbrand.errors import UnsupportedError
 from herbrand.graphs import strong_component_of
 from herbrand.learning.contradiction import refuse_contradiction
@@ -78,11 +79,7 @@ def ties(example: Example, budget: Budget) -> Ties:
 
 def _refuse_broken(example: Example, ground: GroundTemplate, atoms: LatentAtoms, labels: np.ndarray) -> None:
     """Raise ContradictionError if the facts make a forbidden conjunction true."""
-    numbers = ground.conjunction.atoms
-    holds = np.ones(len(numbers), dtype=bool)
-    for column, allowed in zip(numbers.T, ground.conjunction.allowed, strict=True):
-        holds &= (column == SATISFIED) | np.isin(labels[column], allowed)
-    for row in numbers[holds]:
+    for row in ground.conjunction.atoms[rows_that_hold(ground.conjunction, labels)]:
         open_atoms = row[row != SATISFIED]
         if len(open_atoms):
             refuse_contradiction(example, ground.template, *atoms.atom(int(open_atoms[0])))
