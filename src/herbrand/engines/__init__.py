@@ -1,1 +1,1 @@
-"""Which inference: one file an engine, one loop for all of them."""
+"""Inference engines: one file for each, and one loop that runs them all."""

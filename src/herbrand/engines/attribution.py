@@ -1,11 +1,11 @@
-"""Why an atom has its exact probability: the log-odds shared out among groundings and soft evidence.
+"""Exact explanation of an atom: its log-odds shared out among groundings and soft evidence.
 
-Let every weight be scaled by s. At s = 0 only what is certain speaks; at s = 1 the log-odds are the answer's.
-Along the way they change at the rate sum over groundings f of w (E[f | atom] - E[f | not atom]), so the
+Let every weight be scaled by s. At s = 0 only hard statements and facts count; at s = 1 the log-odds are the
+answer's. Between, they change at the rate sum over groundings f of w (E[f | atom] - E[f | not atom]), so the
 integral of each summand from 0 to 1 is that grounding's contribution, and the contributions add up exactly
-(the Aumann-Shapley value: no grounding is favoured by the order in which they are looked at). The integral is
-taken by Gauss-Legendre points, and in parts where that takes many (:func:`integrated`); the expectations are
-exact.
+(the Aumann-Shapley value: no grounding is favoured by an order in which they are considered). The integral is
+taken by Gauss-Legendre quadrature, over parts of the interval where that needs many points
+(:func:`integrated`); the expectations are exact.
 """
 
 from __future__ import annotations
@@ -35,25 +35,28 @@ from herbrand.program.program import Argument
 
 POINTS = (8, 16, 32)
 CLOSE = 1e-9
-"""Contributions that add up so closely, and change so little, need no finer steps; large ones in parts of
-their size."""
+"""Tolerance, relative to the contributions, of their sum and of their change from one quadrature to
+a finer one."""
 SMALLEST_CUT = 1e-4
-"""An interval is cut in the middle of its ends' orders of magnitude, or here, in parts of its end."""
+"""Smallest ratio of a cut to the upper end; an interval is cut at the geometric mean of its ends, or here."""
 MOST_CUTS = 100
-"""An integral that takes more leaves a remainder."""
+"""Number of cuts of an integral, after which it leaves a remainder."""
 SCALES_TOGETHER, MOST_TOGETHER = 8, 1 << 26
-"""So many scales are summed at once where that takes no more bytes: short steps take as long for one."""
+"""Number of scales that are summed at once if that takes at most ``MOST_TOGETHER`` bytes: a short step takes
+as long for one."""
 
 Where = tuple[tuple[str, Value], ...]
 Key = tuple[str, Where]
 """A statement, or soft evidence, and the constants of its variables."""
 MOST_LINES = 10_000
-"""So many groundings are told apart where some pieces of a formula name a variable and others do not."""
+"""Number of groundings listed for a template whose formula has variables that only some of
+its pieces name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """``base`` is the log-odds of what is certain alone; ``value`` what all statements make of them."""
+    """Log-odds as a sum of reasons: ``base`` from facts and hard statements alone, ``value``
+    with all statements."""
 
     base: float
     value: float
@@ -61,7 +64,7 @@ class Attribution:
 
     @property
     def remainder(self) -> float:
-        """What the integral missed."""
+        """Error of the integral: the part of the value that base and reasons leave."""
         return self.value - self.base - math.fsum(reason.contribution for reason in self.reasons)
 
 
@@ -69,24 +72,24 @@ class Scaled(Protocol):
     """A problem whose weights can be scaled."""
 
     def log_odds(self, scale: float) -> float:
-        """Infinite where only one answer is possible, ``nan`` where none is."""
+        """Log-odds at a scale; infinite if only one answer is possible, ``nan`` if none is."""
         ...
 
     def worths(self) -> Array:
-        """The weights that are scaled."""
+        """Weights that are scaled."""
         ...
 
     def slopes(self, scales: Array) -> Array:
-        """The derivatives of the log-odds by each of them, [scale, weight]."""
+        """Derivatives of the log-odds by each weight, [scale, weight]."""
         ...
 
     def reasons(self, slopes: Array) -> tuple[Reason, ...]:
-        """The contributions, of the slopes integrated over all scales."""
+        """Reasons with their contributions, from slopes integrated over all scales."""
         ...
 
 
 def shared_out(problem: Scaled) -> Attribution:
-    """The log-odds as a sum of reasons; infinite ones have none, what is certain forces them."""
+    """Log-odds as a sum of reasons; infinite ones have no reasons, as hard statements force them."""
     at = cache(problem.log_odds)
     base, value = at(0.0), at(1.0)
     if not (math.isfinite(base) and math.isfinite(value)):
@@ -96,12 +99,12 @@ def shared_out(problem: Scaled) -> Attribution:
 
 
 def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[float], float]) -> Array:
-    """The integral of slopes over the scales from 0 to 1; times the ``worths`` they add up to how much the
-    ``total`` rises.
+    """Integral of slopes over the scales from 0 to 1; its products with ``worths`` add up to the
+    rise of ``total``.
 
-    ``rates`` [scale, weight] are slopes times the scale; ``total`` is asked for the ends of intervals again.
-    Huge weights and tiny probabilities make steps at scales of any size, so an interval in which the points
-    miss a part of the rise is cut.
+    ``rates`` [scale, weight] are slopes times the scale; ``total`` is evaluated at ends of intervals
+    repeatedly. Huge weights and tiny probabilities make steps at scales of any size, so an interval in which
+    the points miss a part of the rise is cut.
     """
     integral, waiting, cuts = np.zeros(len(worths)), [(0.0, 1.0)], 0
     while waiting:
@@ -119,7 +122,7 @@ def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[
 def _over(
     rates: Callable[[Array], Array], worths: Array, low: float, high: float, rise: float
 ) -> tuple[Array, bool]:
-    """The integral over an interval, and whether it is good enough."""
+    """Integral over an interval, and whether it is accurate enough."""
     integral, is_close = np.zeros(len(worths)), False
     for points in POINTS:
         places, shares = np.array(scales(points)).T
@@ -134,12 +137,12 @@ def _over(
 
 
 def log_odds(yes: float, no: float) -> float:
-    """Of two log-partitions."""
+    """Log-odds from two log-partitions; ``nan`` if both are -inf."""
     return yes - no if max(yes, no) > -math.inf else math.nan
 
 
 def scales(points: int) -> list[tuple[float, float]]:
-    """Where an integral from 0 to 1 is looked at, and the share of it that each place stands for.
+    """Gauss-Legendre points on the interval from 0 to 1, each with its weight.
 
     >>> [(round(place, 4), share) for place, share in scales(2)]
     [(0.2113, 0.5), (0.7887, 0.5)]
@@ -149,15 +152,16 @@ def scales(points: int) -> list[tuple[float, float]]:
 
 
 def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
-    """The log-odds of a latent atom's value, shared out; ``allowed`` raises where the work is too much."""
+    """Log-odds of a latent atom's value as a sum of reasons; ``allowed`` raises if the elimination
+    is too large."""
     built = ground_graph(ground, by_formula=False)
     core = Core.whole(chained(built.graph), ground.atoms.count).around(np.array([atom]))
     return shared_out(_Problem(ground, built, _together(core, allowed), atom, value))
 
 
 def _together(core: Core, allowed: Callable[[Elimination], None]) -> Elimination:
-    """For several scales at once, or for one where that is too much; two copies each, see
-    :meth:`_Problem.sums`."""
+    """Plan an elimination for several scales at once, or for one if that is too large; with two copies for
+    each scale, see :meth:`_Problem.sums`."""
     several = planned_entirely(core, copies=2 * SCALES_TOGETHER)
     if several.bytes <= MOST_TOGETHER:
         with suppress(BudgetError):
@@ -170,9 +174,9 @@ def _together(core: Core, allowed: Callable[[Elimination], None]) -> Elimination
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The part of a graph that is connected with an atom, eliminated for the atom's value and for all others.
+    """The component of a graph that contains an atom, eliminated with the atom's value and with all others.
 
-    What is forbidden stays so at any scale; all else is weighted.
+    Forbidden entries stay forbidden at any scale; all other log-weights are scaled.
     """
 
     ground: Ground
@@ -186,8 +190,8 @@ class _Problem:
         return np.where(values == FORBIDDEN, 0.0, values)
 
     def sums(self, scales: Array) -> tuple[Array, Array]:
-        """The totals [scale, case], and their gradients by all values, where the atom has the value, and
-        where it has any other."""
+        """Totals [scale, case] and their gradients by all values, for the case that the atom has the value
+        and the case that it has another."""
         values, graph = self.elimination.values, self.built.graph
         scaled = np.where(values == FORBIDDEN, FORBIDDEN, scales[:, None, None] * self.worths())
         scaled = np.repeat(scaled, 2, axis=1)
@@ -218,7 +222,8 @@ class _Problem:
         )
 
     def _of_rows(self, slopes: Array) -> Iterator[tuple[Key, float]]:
-        """Each grounding of a weighted statement, and its integrated slope times its worth."""
+        """Yield each grounding of a weighted statement with its contribution: integrated
+        slope times weight."""
         program, core = self.ground.program, self.elimination.core
         is_near = np.isin(np.arange(core.graph.factor_count), core.factors)
         tables = (self.built.in_tables, self.elimination.table_places, is_near)
@@ -238,7 +243,7 @@ class _Problem:
                         yield (text, grounding), share / len(instances)
 
     def _of_opinions(self, slopes: Array) -> Iterator[tuple[Key, float]]:
-        """Soft evidence on each atom."""
+        """Yield soft evidence on each atom with its contribution."""
         own = self.ground.own_weights()
         wanted = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.worths))
         for atom, value, worth in zip(*(x[wanted] for x in (own.atoms, own.values, own.worths)), strict=True):
@@ -250,7 +255,7 @@ class _Problem:
 
 
 def _names_of_formulas(ground: Ground) -> Mapping[int, set[str]]:
-    """The variables that the pieces of each formula name."""
+    """Variables that the pieces of each formula name."""
     named: dict[int, set[str]] = defaultdict(set)
     for one in ground.templates:
         named[one.template.formula].update(one.bound_names)
@@ -260,7 +265,8 @@ def _names_of_formulas(ground: Ground) -> Mapping[int, set[str]]:
 def _groundings(
     ground: Ground, named: Mapping[int, set[str]], number: int
 ) -> Callable[[int], Sequence[Where]]:
-    """The groundings of its formula that each row of a template is an equal part of."""
+    """Function from a row of a template to the groundings of its formula, of which the row is
+    an equal part."""
     grounded, domain = ground.templates[number], ground.program.domain
     rows = grounded.groundings(ground.program)
     most = MOST_LINES // max(len(rows), 1)
@@ -282,11 +288,11 @@ def _groundings(
 
 
 def _unnamed(ground: Ground, number: int, named: set[str], most: int) -> list[dict[Argument, int]]:
-    """The constants of the variables that a template leaves open and pieces of its formula name, in every way
-    that its inequalities allow.
+    """All constants, allowed by inequalities, for the variables that a template leaves open and other pieces
+    of its formula name.
 
-    A variable that no piece names is left out, and all are where there were more than ``most`` ways: what is
-    said is then of all their constants together.
+    A variable that no piece names is left out, and all are if there are more than ``most`` combinations: the
+    contribution is then that of all their constants together.
     """
     grounded = ground.templates[number]
     template, conjunction = grounded.template, grounded.template.conjunction

@@ -1,4 +1,4 @@
-"""Which engine of ``infer`` runs a question: the one that was named, or by ``auto`` the best offer.
+"""Choice of the engine of ``infer``: the one that is named, or by ``auto`` the best offer.
 
 The estimate often had to prepare what a run needs; a choice goes on from there.
 
@@ -33,21 +33,21 @@ from herbrand.program.question import Question
 AnyEngine = Engine[Any, Any, Any, Any, Any]
 
 AT_ONCE = 1e7
-"""Operations: nobody waits for them, so that no other engine need be asked."""
+"""Operations that take no noticeable time, so that no other engine need be asked."""
 AFFORDABLE = 1e11
-"""Operations: some minutes of work. Above it an approximation is the better first answer."""
+"""Operations of some minutes. Above, an approximation is the better first answer."""
 PATIENT = 5e9
-"""Operations: a minute. An approximation above it gives way to a later one below."""
+"""Operations of a minute. An approximation above gives way to a later one below."""
 WITHOUT_ESTIMATE = {
     "circuit": "the one that draws choices, counts what is uncertain and takes formulas of many cases",
     "integer": "the one that finds the best world under counts and sums",
 }
-"""Why these are taken, where nothing tells what they cost."""
+"""Reason to choose an engine that gives no estimate of its operations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """An engine that can run, and what it would cost."""
+    """An engine that can run, and its cost."""
 
     name: str
     cost: Cost
@@ -62,7 +62,7 @@ class Offer:
 
     @property
     def why(self) -> str:
-        """Why ``auto`` takes it, if it does."""
+        """Reason for which ``auto`` takes this offer, if it does."""
         if self.cost.operations is None:
             return WITHOUT_ESTIMATE.get(self.name, "as it was named")
         if not self.exact:
@@ -82,8 +82,8 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Choice(Offer):
-    """An offer that can be taken up: ``begin`` gives the first state, ``settings`` are those that the engine
-    uses."""
+    """An offer that can be run: ``begin`` makes the first state, ``settings`` are those that
+    the engine uses."""
 
     engine: AnyEngine
     begin: Callable[[], Any]
@@ -92,7 +92,7 @@ class Choice(Offer):
 
 @dataclass(frozen=True, eq=False)
 class Refused:
-    """An engine that cannot run, or should not unless it is named."""
+    """An engine that refuses, or advises against itself unless it is named."""
 
     name: str
     refusal: Refusal
@@ -102,12 +102,12 @@ AnyOffer = TypeVar("AnyOffer", bound=Offer)
 
 
 def unasked(engine: AnyEngine, settings: Any, program: Any, question: Any) -> Choice:
-    """An engine that was named: it is not asked what it costs, and refuses when it begins."""
+    """Choice of an engine by name: its cost is not estimated, and it refuses when it begins."""
     return Choice(engine.name, Cost(), engine, partial(first_state, engine, program, question), settings)
 
 
 def offered(engine: AnyEngine, settings: Any, prepared: Prepared[Any] | Refusal) -> Choice | Refused:
-    """What an engine says of a program, once it has looked at it."""
+    """Offer or refusal of an engine, from what it prepared."""
     if isinstance(prepared, Refusal):
         return Refused(engine.name, prepared)
     estimate = prepared.cost()
@@ -117,9 +117,9 @@ def offered(engine: AnyEngine, settings: Any, prepared: Prepared[Any] | Refusal)
 
 
 def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
-    """The first that answers exactly at once; else the cheapest that answers exactly and is affordable; else
-    the first quick approximation; else the first; else the cheapest of all. A ``BudgetError`` where all
-    refuse."""
+    """Choose the first offer that is exact at once; else the cheapest exact and affordable one; else the
+    first quick approximation; else the first approximation; else the cheapest of all. Raise ``BudgetError``
+    if all refuse."""
     refusals: list[Mistake] = []
     slow: list[AnyOffer] = []
     dear: list[AnyOffer] = []
@@ -149,31 +149,34 @@ def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
 
 
 CHOICES = "circuit"
-"""The one engine that draws choices (``::``)."""
+"""The only engine that draws choices (``::``)."""
 BEST_WORLD = "integer"
 """The engine that finds the most probable world under counts and sums."""
 MOST_KEPT = 2**26
-"""Bytes of a run: what is larger is prepared again, as memory is worth more than the time."""
+"""Bytes of a run up to which its first state is kept; larger ones are prepared again, as memory is worth more
+than the time."""
 PLANNING_SHARE = 0.25
-"""Of the time left, what one engine's estimate may take, so that others can still be asked, and run."""
+"""Share of the remaining time that one engine's estimate may take, so that others can still be
+asked, and run."""
 PLANNING_SECONDS = 10.0
-"""The same where there is no limit: an engine whose plan is not made by then is not the one to wait for."""
+"""Seconds that an estimate may take if there is no time limit: a slower plan is not worth waiting for."""
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """An engine at rest: its last state, and how it came there."""
+    """A finished run: the engine, its last state, and its status."""
 
     engine: AnyEngine
     state: Any
     status: Status
 
     def read(self) -> Any:
-        """The engine's answer."""
+        """Answer of the engine."""
         return self.engine.read(self.state, self.status)
 
     def explain(self, proofs: int | None = None) -> Any:
-        """Why the answer is what it is; with so many ``proofs``, where the engine lists them."""
+        """Explanation of the answer; with ``proofs``, that many proofs if the engine lists them,
+        else an error."""
         if proofs is None:
             return self.engine.explain(self.state, self.status)
         listing = getattr(self.engine, "proofs", None)
@@ -187,17 +190,17 @@ class Settled:
 
 @dataclass(eq=False)
 class LatestChoice:
-    """The choice for the latest question of a model, and its first state, where that lasts and is not large:
-    who asks again begins at once."""
+    """Cache of the choice for the latest question of a model, with its first state if that is lasting and not
+    large, so that the same question begins at once."""
 
     _kept: tuple[tuple[Any, ...], Choice] | None = None
 
     def __reduce__(self) -> tuple[type[LatestChoice], tuple[()]]:
-        """A copy has nothing kept: it is not worth what it weighs, and begins anew."""
+        """Copy without the cached choice, which is cheaper to make again than to copy."""
         return LatestChoice, ()
 
     def chosen(self, name: str, settings: Settings, program: Program, question: Question) -> Choice:
-        """As :func:`choose`; the engine has the clock of this call."""
+        """:func:`choose` with the cache; a cached engine gets the budget of this call."""
         key = name, settings, program, question
         kept, self._kept = self._kept, None  # where something else is asked it makes room
         if kept is None or kept[0] != key:
@@ -216,8 +219,8 @@ class LatestChoice:
         note: Callable[[str], None] | None,
         progress: Callable[[str, float], None] | None,
     ) -> Settled:
-        """The chosen engine at rest. ``note`` hears what ``auto`` chose, ``progress`` of each step; a refusal
-        names one that can run it instead."""
+        """Run the chosen engine to rest. ``note`` is called with the choice of ``auto``, ``progress`` at each
+        step; a refusal names an engine that can run the question instead."""
         choice = self.chosen(name, settings, program, question)
         if note is not None and name == "auto":
             note(str(choice))
@@ -239,7 +242,7 @@ class LatestChoice:
 
 
 def choose(name: str, settings: Settings, program: Program, question: Question) -> Choice:
-    """The engine of this name, unasked whether it can; for ``auto`` the best that says it can."""
+    """The engine of this name, without an estimate; for ``auto`` the best offer."""
     if program.uncertain:
         if name != "auto":
             engine_named("infer", name, settings)  # refuses a name that no engine has
@@ -253,7 +256,7 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
 
 
 def _best_world(settings: Settings, program: Program, question: Question) -> Choice:
-    """The engine of integer programs, or that of choices where amounts are no numbers for a solver."""
+    """The engine of integer programs, or that of choices if a solver cannot represent the amounts."""
     engine = engine_named("infer", BEST_WORLD, settings)
     offer = offered(engine, settings, engine.prepare(program, question, settings.budget))
     if isinstance(offer, Choice):
@@ -262,8 +265,8 @@ def _best_world(settings: Settings, program: Program, question: Question) -> Cho
 
 
 def _for_choices(name: str, program: Program, question: Question) -> str:
-    """The engine of theories with ``::``; ``auto`` for the most probable world under counts, which integer
-    programs may find. Raises where another one is named."""
+    """Name of the engine for theories with ``::``; ``auto`` for the most probable world under counts, which
+    integer programs may find. Raises if another engine is named."""
     whole_world = question.most_probable and not question.summed_out
     if whole_world and name in ("auto", BEST_WORLD) and only_count(program.uncertain):
         return name
@@ -273,7 +276,7 @@ def _for_choices(name: str, program: Program, question: Question) -> str:
 
 
 def readable_by(engine: AnyEngine, program: Program) -> Program:
-    """The program, tables of networks as templates for an engine that does not read whole ones."""
+    """The program, with tables of networks lowered to templates unless the engine reads whole tables."""
     return program if reads_whole_tables(engine) else in_cells(program)
 
 
@@ -284,11 +287,11 @@ def reads_whole_tables(engine: AnyEngine) -> bool:
 def choices(
     settings: Settings, program: Program, question: Question, past_exact: bool = True, without: str = ""
 ) -> Iterator[Choice | Refused]:
-    """All engines but ``without``, asked one after another, as an estimate may cost something; none twice.
+    """Ask all engines but ``without`` one after another, each once, lazily as estimates cost time.
 
-    Without ``past_exact`` engines that only approximate are not asked once an exact answer is affordable:
-    they ground everything to say what they cost, a matching pair by pair. Of a network then none is asked,
-    as some read its tables cell by cell.
+    Without ``past_exact``, engines that only approximate are not asked once an exact answer is affordable, as
+    they ground everything for their estimate. For a network then no engine is asked, as some read its tables
+    cell by cell.
     """
     asked: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
     in_cells_once = cache(partial(in_cells, program))
@@ -322,8 +325,8 @@ def choices(
 
 
 def _in_turn(program: Program, question: Question) -> tuple[str, ...]:
-    """The engines in the order in which they are asked. Those that only find worlds read the tables of a
-    network cell by cell: elimination is asked before them."""
+    """Names of the engines in the order in which they are asked. Engines for worlds alone read the tables of
+    a network cell by cell, so that elimination is asked before them."""
     if not question.most_probable:
         return tuple(INFERENCE)
     first, *others = INFERENCE
@@ -331,15 +334,15 @@ def _in_turn(program: Program, question: Question) -> tuple[str, ...]:
 
 
 def _for_planning(budget: Budget) -> Budget:
-    """A part of the time that is left: an estimate that takes longer is a refusal."""
+    """Part of the remaining time for an estimate; one that takes longer is a refusal."""
     return budget.share(PLANNING_SHARE) if budget.seconds is not None else budget.at_most(PLANNING_SECONDS)
 
 
 def with_alternative(
     error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
 ) -> HerbrandError:
-    """The refusal, and what ``auto`` would take in place of the engine that ``refused``, if there is time to
-    find out."""
+    """The error, with the engine that ``auto`` would take instead of ``refused``, if the remaining time
+    suffices to find it."""
     if settings.clip is not None or program.uncertain:
         return error  # no other engine has that model
     settings = replace(settings, budget=settings.budget.share(0.5))

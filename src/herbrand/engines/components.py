@@ -1,4 +1,4 @@
-"""Independent parts of a factor graph, as tables alone, equal ones put together.
+"""Components of a factor graph as tables alone, with equal ones batched.
 
 A factor that makes a helper true where some member holds would be a table with an axis for each member. As a
 chain of helpers, each true where some member so far holds, it is tables of three axes, however many members
@@ -43,7 +43,7 @@ from herbrand.row_keys import row_pointers
 
 
 def chained(graph: FactorGraph, budget: Budget = UNLIMITED) -> FactorGraph:
-    """The graph with chains in place of factors of helpers; all axes and tables keep their numbers."""
+    """Replace factors of quantifiers by chains of helpers; all axes and tables keep their numbers."""
     somes = somes_of(graph)
     if not len(somes):
         return graph
@@ -57,7 +57,8 @@ def chained(graph: FactorGraph, budget: Budget = UNLIMITED) -> FactorGraph:
 
 
 def _links(somes: Somes, first: int, sizes: Array, budget: Budget) -> Iterator[Tables]:
-    """A link for each member but the first: its helper is true where the one before is, or the member holds.
+    """Tables of the chains: one for each member but the first, whose helper is true where the one before is,
+    or the member holds.
 
     The first member takes the place of a helper before the second; the last link's helper is the target.
     Helpers between are numbered from ``first`` on.
@@ -86,7 +87,7 @@ def _alike(
     patterns: Sequence[Array],
     budget: Budget,
 ) -> Iterator[Tables]:
-    """Links whose helper is true where some axis has an allowed value, those of one table together."""
+    """Yield links whose helper is true where some axis has an allowed value, grouped by table."""
     scopes = np.stack([helpers, *axes], axis=1)
     kinds, kind_of = unique_rows(np.concatenate([sizes[scopes], np.stack(patterns, axis=1)], axis=1))
     refuse_tables(float(np.prod(sizes[scopes[kinds]], axis=1, dtype=float).sum()), budget.bytes)
@@ -109,11 +110,11 @@ _NOTHING = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """A part of a graph of tables: ``factors`` by number, and which axes are ``present`` [axis].
+    """A part of a graph of tables: ``factors`` are numbers, ``present`` [axis] is whether the axis is in it.
 
-    ``unary``: the own weights of axes, as they lie in the graph; ``weighted`` [axis]: where they count, of
-    atoms and of helpers that have any. ``labels``: the component of each axis; ``atom_count``: axes from
-    there on are helpers.
+    ``unary``: own weights of axes, laid out as in the graph; ``weighted`` [axis]: whether they are used,
+    for atoms and for helpers that have any. ``labels``: component of each axis; axes from ``atom_count``
+    on are helpers.
     """
 
     graph: FactorGraph
@@ -126,7 +127,7 @@ class Core:
 
     @classmethod
     def whole(cls, graph: FactorGraph, atom_count: int) -> Core:
-        """All of a graph; a helper that no factor makes and nothing weighs is not there."""
+        """The whole graph; helpers without factors and weights are absent."""
         if not graph.axis_count and not graph.factor_count:
             no_axes = np.zeros(0, bool)
             return cls(graph, 0, _NOTHING, graph.unary, no_axes, no_axes, _NOTHING)
@@ -139,13 +140,13 @@ class Core:
         return cls(graph, atom_count, np.arange(graph.factor_count), graph.unary, present, weighted, labels)
 
     def around(self, axes: Array) -> Core:
-        """What is connected with some axes."""
+        """The components of some axes."""
         near = np.isin(self.labels, self.labels[axes])
         firsts = self.graph.edge_axes[self.graph.factor_edges[self.factors]]
         return replace(self, factors=self.factors[near[firsts]], present=self.present & near)
 
     def alone(self) -> Array:
-        """The axes that no factor names."""
+        """Axes that no factor contains."""
         if not len(self.factors):
             return np.flatnonzero(self.present)
         alone = self.present.copy()
@@ -167,9 +168,10 @@ class Core:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """``axes`` [component, local axis] and ``factors`` [component, place] of the graph.
+    """Components of one form: ``axes`` [component, local axis] and ``factors`` [component, place]
+    of the graph.
 
-    ``tables`` [component, ...] over local ``scopes``; ``weighted``: the local axes with weights of their own.
+    ``tables`` [component, ...] over local ``scopes``; ``weighted``: local axes with own weights.
     """
 
     axes: Array
@@ -184,25 +186,25 @@ class Batch:
 
     @property
     def operations(self) -> float:
-        """What adding up all weights and tables takes, world by world."""
+        """Number of operations of adding up all weights and tables, world by world."""
         return float(len(self) * math.prod(self.sizes) * (len(self.scopes) + len(self.weighted)))
 
     def weights_in(self, graph: FactorGraph) -> Array:
-        """Where the weights of its axes lie among all axes' own weights [component, value of some axis]."""
+        """Places of the weights of its axes among all axes' own weights [component, value of some axis]."""
         sizes = np.array([self.sizes[axis] for axis in self.weighted], np.int64)
         starts = graph.starts[self.axes[:, list(self.weighted)]]
         return np.repeat(starts, sizes, axis=1) + ranges(np.zeros_like(sizes), sizes)
 
 
 def batches(core: Core) -> tuple[Batch, ...]:
-    """All components that have factors."""
+    """Batches of all components that have factors."""
     return tuple(_Parts(core).batches()) if len(core.factors) else ()
 
 
 class _Parts:
-    """Factors and axes, each sorted by components; ``*_starts``: where a component's begin.
+    """Factors and axes, each sorted by component; ``*_starts``: where those of a component begin.
 
-    ``local``: an axis's number in its component, by the first factor that names it.
+    ``local``: number of an axis within its component, in the order of the factors that contain it.
     """
 
     def __init__(self, core: Core) -> None:
@@ -236,7 +238,7 @@ class _Parts:
             yield from self._alike(self.axes[axes], factors, self.local[edges])
 
     def _alike(self, axes: Array, factors: Array, local: Array) -> Iterator[Batch]:
-        """Components with as many axes and factors, those of one form together."""
+        """Yield components with equal numbers of axes and factors in batches of one form."""
         sizes, weighted = self.core.graph.sizes[axes], self.core.weighted[axes]
         form = np.concatenate([self.widths[factors], local, sizes, weighted], axis=1)
         for example, own in _equal_rows(form):
@@ -257,7 +259,7 @@ class _Parts:
     def _tables(
         self, factors: Array, scopes: tuple[LocalScope, ...], sizes: tuple[int, ...]
     ) -> Iterator[Array]:
-        """The tables of each place, one component after another."""
+        """Yield the tables of each place, stacked over components."""
         graph = self.core.graph
         for scope, starts in zip(scopes, graph.table_starts[factors].T, strict=True):
             shape = [sizes[axis] for axis in scope]
@@ -269,7 +271,7 @@ class _Parts:
 
 
 def _equal_rows(rows: Array) -> Iterator[tuple[int, Array]]:
-    """The first of each kind of row, and the places of all of it."""
+    """Yield the first of each kind of row, and the places of all rows of the kind."""
     if len(rows) == 1:
         yield 0, np.zeros(1, np.int64)
         return

@@ -1,12 +1,10 @@
-"""Which hard statements cannot hold together: a smallest set, found by leaving out one block after another.
+"""Contradictions among hard statements: a smallest contradictory set, found by deletion of blocks.
 
-That there is none is proved first, of all of them together; what is named has itself been proved to have no
-world.
+That all of them together have no world is proved first; the named set has itself been proved to have none.
 
-The error is raised once it is proved that statements contradict each other. Three things prove it:
-propagation, which has left some atom without a value; elimination of all hard statements together, which
-finds that no world has a weight; and counting of them alone, in the max algebra, where every number is 0 or
-minus infinity. What rounded numbers seem to say proves nothing.
+The error is raised only after a proof, of one of three kinds: propagation, which leaves some atom without a
+value; elimination of all hard statements together, which finds that no world has a weight; and counting of
+them alone, in the max algebra, where every number is 0 or minus infinity. Rounded numbers prove nothing.
 """
 
 from __future__ import annotations
@@ -30,19 +28,19 @@ from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 
 MOST_ROWS = 20_000
-"""Larger programs are not searched for a smallest set."""
+"""Number of ground rows above which no smallest set is searched for."""
 
 MOST_OPERATIONS = 1e9
 
 
 def proved_contradiction(program: Program, budget: Budget) -> ContradictionError:
-    """For statements that propagation or counting has refuted: names a smallest contradictory set where that
-    is affordable, else every hard statement."""
+    """Error for statements that propagation or counting has refuted: it names a smallest contradictory set if
+    that is affordable, else every hard statement."""
     return _by_elimination(program, budget) or every_hard_statement(program)
 
 
 def no_weight() -> UnsupportedError:
-    """For statements that some world satisfies, though numbers have lost it."""
+    """Error for statements that some world satisfies, but with a weight that underflows."""
     return UnsupportedError(
         "some worlds satisfy the hard statements, but the weight of each is 0 in floating-point numbers",
         hint="use smaller weights",
@@ -50,8 +48,8 @@ def no_weight() -> UnsupportedError:
 
 
 def contradiction(program: Program, budget: Budget, engine: str) -> HerbrandError:
-    """For statements that an engine found nothing possible for: the contradiction, if elimination proves it;
-    else a refusal, which claims nothing."""
+    """Error of an engine that has lost every world: the contradiction, if elimination proves it; else a
+    refusal, which claims nothing."""
     return _by_elimination(program, budget) or UnsupportedError(
         f"{engine} has lost every world: either no world satisfies the hard statements, which could not be "
         "proved, or its numbers have run away",
@@ -60,8 +58,8 @@ def contradiction(program: Program, budget: Budget, engine: str) -> HerbrandErro
 
 
 def _by_elimination(program: Program, budget: Budget) -> ContradictionError | None:
-    """Names a smallest set of which elimination proves that no world satisfies it; ``None`` where that is too
-    dear, or there is a world."""
+    """Error that names a smallest set which elimination proves to have no world; None if that is too
+    expensive, or there is a world."""
 
     def satisfiable(graph: FactorGraph, atom_count: int) -> bool:
         plan = planned(graph, atom_count, "maximum", gradient=False)
@@ -78,7 +76,7 @@ def _by_elimination(program: Program, budget: Budget) -> ContradictionError | No
 
 
 def every_hard_statement(program: Program) -> ContradictionError:
-    """The error that names all of them; whole tables of networks are among them where an entry is 0."""
+    """Error that names all hard statements, including tables of networks with an entry of 0."""
     numbers = dict.fromkeys(t.statement for t in program.templates if t.weight is None)
     for number, statement in enumerate(program.statements):
         if isinstance(statement, NetworkTable) and not statement.values.all():
@@ -95,12 +93,12 @@ def every_hard_statement(program: Program) -> ContradictionError:
 
 
 Satisfiable = Callable[[FactorGraph, int], bool]
-"""Whether some world of a graph, whose first axes are so many atoms, has a weight."""
+"""Whether some world of a graph has a weight; the second argument is the number of atoms, its first axes."""
 
 
 def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> ContradictionError | None:
-    """The error that names statements no world satisfies, none of which could be left out; ``None`` where
-    some world satisfies all."""
+    """Error that names statements which no world satisfies, none of which can be left out; None if some
+    world satisfies all."""
     needed = contradicting(ground, satisfiable)
     if needed is None:
         return None
@@ -110,8 +108,8 @@ def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> Contradi
 def contradicting(
     ground: Ground, satisfiable: Satisfiable, excluded: tuple[int, np.ndarray] | None = None
 ) -> list[int] | None:
-    """Numbers of hard statements that no world satisfies in which an atom has no ``excluded`` value, none of
-    which can be left out; ``None`` where some world satisfies them all."""
+    """Numbers of hard statements without a world, given that an atom has no ``excluded`` value; none of them
+    can be left out. None if some world satisfies them all."""
 
     def has_worlds(statements: Collection[int]) -> bool:
         graph = _hard_graph(ground, statements)
@@ -129,7 +127,7 @@ def contradicting(
 
 
 def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
-    """Of these hard statements, and of what is known of atoms."""
+    """Factor graph of these hard statements and of the facts."""
     templates = tuple(
         template
         for template in ground.templates

@@ -1,4 +1,4 @@
-"""What the costs of engines are told for: the question of ``herbrand check``."""
+"""The question of ``herbrand check``, for which engines estimate their costs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _named_by_bounds = later("herbrand.engines.credal.bounding:queried_predicates")
 
 @dataclass(frozen=True)
 class CostQuestion:
-    """Queries of ``infer``, or of ``bound`` where the theory states bounds, and what is given."""
+    """Queries of ``infer``, or of ``bound`` if the theory states bounds, and the evidence given with them."""
 
     queries: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
 
     def predicates(self, signature: Signature) -> frozenset[str]:
-        """The predicates that queries name outright."""
+        """Predicates that queries name explicitly."""
         bounds = [text for text in self.queries if is_probability(text)]
         others = [text for text in self.queries if not is_probability(text)]
         of_bounds = _named_by_bounds(bounds, signature) if bounds else frozenset[str]()
         return of_bounds | queried_predicates(others, signature)
 
     def question(self, program: Program) -> Question:
-        """What engines of ``infer`` are asked."""
+        """Question for the engines of ``infer``."""
         if states_bounds(program):
             return Question()
         return read_question(self.queries, program.signature, program.facts)
@@ -39,5 +39,5 @@ NOTHING = CostQuestion()
 
 
 def states_bounds(program: Program) -> bool:
-    """Whether ``bound`` is what answers."""
+    """Whether the theory has bounds, so that ``bound`` answers it."""
     return any(isinstance(statement, Bound | BoundRows) for statement in program.statements)

@@ -1,4 +1,4 @@
-"""Everything summed, or maximised, out of a factor graph: planned first, then run.
+"""Variable elimination on a factor graph: planned first, then run.
 
 Takes a :class:`FactorGraph` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose
 costs can be looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's
@@ -57,8 +57,8 @@ MOST_OF_THE_MEMORY = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """What atoms of one size send to neighbours of one size: ``chances`` [atom, its value, the neighbour's]
-    says how likely a value is beside the neighbour's, or which is the best."""
+    """Messages from atoms of one size to neighbours of one size. ``chances`` [atom, its value, the
+    neighbour's value]: conditional probability of the atom's value, or 1 for its best value."""
 
     atoms: Array
     neighbours: Array
@@ -67,7 +67,7 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Messages in the order in which they are sent."""
+    """Messages of the leaves, in the order in which they are sent."""
 
     sent: tuple[Messages, ...] = ()
 
@@ -76,7 +76,7 @@ class Leaves:
         return float(sum(messages.chances.size for messages in self.sent))
 
     def add_shares(self, shares: Array) -> None:
-        """Fill in the shares of the atoms that were summed out; those of the core are there."""
+        """Fill in the shares of the atoms that were summed out, from those of the core."""
         for messages in reversed(self.sent):
             size, around = messages.chances.shape[1:]
             beside = shares[messages.neighbours, :around]
@@ -84,10 +84,11 @@ class Leaves:
 
 
 def without_leaves(core: Core, algebra: str, budget: Budget = UNLIMITED) -> tuple[Core, Leaves]:
-    """The core that is left, and what was summed (in the algebra ``log``) or maximised out of it.
+    """Sum leaves out (in the algebra ``log``) or maximise over them; return the remaining core
+    and the messages.
 
-    Helpers, and atoms in tables with them or with three axes and more, stay; all do where tables that atoms
-    share would need too much memory one by one.
+    Helpers, and atoms in tables with helpers or with three or more axes, stay. All atoms do if the messages
+    of the tables between two atoms would need too much memory.
     """
     graph, count = core.graph, core.atom_count
     fixed, pairs = np.arange(graph.axis_count) >= count, []
@@ -118,8 +119,8 @@ def without_leaves(core: Core, algebra: str, budget: Budget = UNLIMITED) -> tupl
 
 
 def _rounds(ends: Array, fixed: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Atoms with one link left, those at its other end, and the links, again and again. Of two that have but
-    each other, the second goes."""
+    """Yield rounds of atoms with one link left, their neighbours, and the links. Of two atoms that are linked
+    only with each other, the second goes."""
     degree = np.bincount(ends.ravel(), minlength=len(fixed))
     last = np.zeros(len(fixed), dtype=np.int64)  # all links that an atom has, in one number
     for side in ends.T:
@@ -139,14 +140,14 @@ def _rounds(ends: Array, fixed: Array) -> Iterator[tuple[Array, Array, Array]]:
 
 
 def _by_sizes(sizes: Array, others: Array) -> Iterator[Array]:
-    """The places of pairs whose tables have one shape."""
+    """Yield the places of pairs whose tables have one shape."""
     shapes = sizes * (others.max() + 1) + others
     for shape in np.unique(shapes):
         yield np.flatnonzero(shapes == shape)
 
 
 def _tables(graph: FactorGraph, factors: Array, atoms: Array, neighbours: Array) -> Array:
-    """[atom, its value, the neighbour's value]."""
+    """Tables [atom, its value, the neighbour's value]."""
     mine, around = int(graph.sizes[atoms[0]]), int(graph.sizes[neighbours[0]])
     is_first = graph.edge_axes[graph.factor_edges[factors]] == atoms
     steps = np.where(is_first, around, 1), np.where(is_first, 1, mine)  # from one value of each to the next
@@ -158,7 +159,7 @@ def _tables(graph: FactorGraph, factors: Array, atoms: Array, neighbours: Array)
 def _send(
     graph: FactorGraph, unary: Array, atoms: Array, neighbours: Array, tables: Array, algebra: str
 ) -> Messages:
-    """Add to each neighbour's weights what its atoms sum up to."""
+    """Add the message of each atom to its neighbour's weights."""
     size, around = tables.shape[1:]
     joint = unary[graph.starts[atoms][:, None] + np.arange(size)][:, :, None] + tables
     most = joint.max(axis=1)
@@ -175,20 +176,21 @@ def _send(
 
 
 MANY = 10_000
-"""With more links than this a bound found by one merger at a time would take seconds."""
+"""Number of links above which the bound by single mergers would take seconds."""
 ENOUGH_A_VERTEX = 4
-"""Links beyond this number a vertex only make a hopeless network more so."""
+"""Links for each vertex up to which a graph is sampled: more only make a hopeless network more so."""
 MOST_PEELED = 1_000_000
-"""Links that are looked at, where there are more, for a part in which all have many neighbours."""
+"""Number of links, sampled if there are more, that are searched for a part in which all
+have many neighbours."""
 PEELINGS = 50
 SEED = 0
 
 
 def least_width(links: np.ndarray, enough: float = math.inf, budget: Budget = UNLIMITED) -> int:
-    """Some table of any elimination of tables has more axes than this; ``links``: the pairs of axes that
-    share a table, or some of them, [pair, 2].
+    """Lower bound on the width of any elimination order: some table has more axes than this. ``links``: pairs
+    of axes that share a table, or some of them, [pair, 2].
 
-    The search ends where the bound reaches ``enough``.
+    The search ends once the bound reaches ``enough``.
     """
     if len(links) > MANY:
         if math.isfinite(enough) and _has_core(links, int(enough), budget):
@@ -198,9 +200,10 @@ def least_width(links: np.ndarray, enough: float = math.inf, budget: Budget = UN
 
 
 def _has_core(links: np.ndarray, degree: int, budget: Budget) -> bool:
-    """Whether a part of the graph links each of its vertices with at least so many others of it.
+    """Whether the graph has a subgraph in which each vertex has at least ``degree`` neighbours.
 
-    Others are taken out, until all that are left have enough. A graph where that takes long has a thin rim.
+    Vertices of lower degree are removed until none is left. After PEELINGS rounds the answer is no: the graph
+    has a thin rim.
     """
     count = int(links.max(initial=-1)) + 1
     if len(links) > MOST_PEELED:
@@ -219,7 +222,7 @@ def _has_core(links: np.ndarray, degree: int, budget: Budget) -> bool:
 
 
 def _coarse(links: np.ndarray) -> np.ndarray:
-    """A minor with few links, by merging vertices of one random half into neighbours in the other half."""
+    """A minor with few links, by merging vertices of a random half into neighbours in the other half."""
     random = np.random.default_rng(SEED)
     links = np.unique(links, return_inverse=True)[1].reshape(links.shape)
     count = int(links.max(initial=-1)) + 1
@@ -268,7 +271,7 @@ def _by_mergers(links: np.ndarray, enough: float, budget: Budget) -> int:
 
 
 def _merge(around: set[int], neighbours: dict[int, set[int]]) -> None:
-    """The neighbours of a vertex that was taken out become those of the least of them."""
+    """Merge a removed vertex into its neighbour of least degree: its other neighbours become that one's."""
     if len(around) < 2:
         return
     into = min(around, key=lambda other: len(neighbours[other]))
@@ -280,16 +283,17 @@ def _merge(around: set[int], neighbours: dict[int, set[int]]) -> None:
 
 
 FEW_WORLDS = 1 << 10
-"""So many are gone through sooner than a plan is made."""
+"""Number of worlds up to which enumeration is faster than making a plan."""
 TOO_WIDE = ANY_MACHINE.bit_length()
-"""A table of so many axes has more entries than any machine has bytes."""
+"""Number of axes for which a table has more entries than any machine has bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """``total`` is the log-partition, or the largest log-weight; ``shares`` [atom, value] its gradient.
+    """Result of an elimination: ``total`` is the log-partition, or the largest log-weight; ``shares`` [atom,
+    value] its gradient.
 
-    ``component_totals`` [label]: what each connected component adds to it.
+    ``component_totals`` [label]: contribution of each component to it.
     """
 
     total: float
@@ -299,11 +303,11 @@ class Eliminated:
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """A planned elimination; ``gradient``: shares are wanted.
+    """A planned elimination; ``gradient``: whether shares are computed.
 
-    ``leaves`` are summed out of the ``core`` already; the batches hold all its tables, and axes ``alone`` are
-    in none. A batch without a plan has few worlds, which are gone through one by one. ``copies``: of how many
-    rows of all weights and tables joint shares are summed together.
+    ``leaves`` are already summed out of the ``core``; the batches hold all its tables, and axes ``alone`` are
+    in none. A batch without a plan has few worlds, which are enumerated. ``copies``: number of rows of all
+    weights and tables for which joint shares are computed together.
     """
 
     core: Core
@@ -329,7 +333,7 @@ class Elimination:
 
     @property
     def steps(self) -> int:
-        """How many contractions the plans have."""
+        """Number of contraction steps in all plans."""
         return sum(plan.step_count for plan in self.plans if plan is not None)
 
     @property
@@ -337,7 +341,7 @@ class Elimination:
         return max((0 if plan is None else plan.bytes for plan in self.plans), default=0)
 
     def run(self) -> Eliminated:
-        """The total over all components, and the shares of their atoms."""
+        """Compute the total over all components, and the shares of their atoms."""
         core, graph = self.core, self.graph
         shares, totals = np.zeros(len(graph.unary)), np.zeros(int(core.labels.max(initial=-1)) + 1)
         for batch, made in zip(self.batches, self.plans, strict=True):
@@ -355,13 +359,13 @@ class Elimination:
 
     @cached_property
     def values(self) -> Array:
-        """The own weights of all axes, then the entries of all tables, batch by batch."""
+        """Own weights of all axes, then the entries of all tables, batch by batch."""
         tables = [table.reshape(-1) for batch in self.batches for table in batch.tables]
         return np.concatenate([self.core.unary, *tables])
 
     @cached_property
     def table_places(self) -> Array:
-        """Where the entries of each factor begin among the values."""
+        """Place of each factor's first entry among the values."""
         places, begun = np.empty(self.graph.factor_count, np.int64), len(self.core.unary)
         for batch in self.batches:
             for place, table in enumerate(batch.tables):
@@ -371,8 +375,8 @@ class Elimination:
         return places
 
     def joint_shares(self, values: Array) -> tuple[float, Array]:
-        """The total of all components at these ``values``, and its gradient by them: the share of the worlds
-        that each value of an axis, and each entry of a table, has.
+        """Total of all components at these ``values``, and its gradient by them: the share of the worlds that
+        have each value of an axis, or entry of a table.
 
         The graph's constant is left out: it may be so large that differences of totals would be lost.
         """
@@ -380,7 +384,7 @@ class Elimination:
         return float(total), shares
 
     def joint_shares_of(self, values: Array) -> tuple[Array, Array]:
-        """The same of each row of values, of which there are as many as ``copies``."""
+        """The same for each row of values; there are ``copies`` of them."""
         begun, totals, shares = len(self.core.unary), np.zeros(len(values)), np.zeros(values.shape)
         for batch, made in zip(self.batches, self.plans, strict=True):
             own: list[slice | Array] = [batch.weights_in(self.graph)]
@@ -406,7 +410,8 @@ class Elimination:
         tables: Sequence[Array],
         of_tables: bool = False,
     ) -> tuple[Array, list[Array]]:
-        """Each component's total; and the gradients by weights, where these are wanted, and by tables."""
+        """Total of each component, and the gradients by weights, if ``gradient``, and by
+        tables, if ``of_tables``."""
         ends = np.cumsum([batch.sizes[axis] for axis in batch.weighted])
         unary = np.split(weights, ends[:-1], axis=1) if len(ends) else []
         parts, scopes = [*unary, *tables], [*((axis,) for axis in batch.weighted), *batch.scopes]
@@ -423,7 +428,7 @@ class Elimination:
     def _over_worlds(
         self, batch: Batch, parts: Sequence[Array], scopes: Sequence[LocalScope], wanted: Sequence[bool]
     ) -> tuple[Array, list[Array]]:
-        """The same where all worlds are gone through: an axis of them in place of those of atoms."""
+        """The same by enumeration: an axis of worlds replaces those of atoms."""
         shape = (len(parts[0]), *batch.sizes)
         joint = np.zeros(shape)
         for part, scope in zip(parts, scopes, strict=True):
@@ -433,7 +438,7 @@ class Elimination:
         return totals, [_sum_but(shares, scope) for scope in compress(scopes, wanted)]
 
     def _sum_alone(self, unary: Array, shares: Array) -> Array:
-        """What axes that no table names add to the total; the shares of their values are filled in."""
+        """Totals of axes that no table contains; fills in the shares of their values."""
         sizes, totals = self.graph.sizes[self.alone], np.full(len(self.alone), -math.inf)
         for size in (np.flatnonzero(np.bincount(sizes)[1:]) + 1).tolist():
             alike = sizes == size
@@ -442,7 +447,7 @@ class Elimination:
         return totals
 
     def _alike(self, own: Array) -> tuple[Array, Array]:
-        """The total of each column of weights of one axis, and the shares of its values."""
+        """Total of each column of weights of one axis, and the shares of its values."""
         most = own.max(axis=0)
         if self.algebra == "maximum":
             return most, (np.arange(len(own))[:, None] == own.argmax(axis=0)).astype(float)
@@ -453,7 +458,7 @@ class Elimination:
 
 
 def _run(made: contraction.Plan, parts: Sequence[Array], wanted: Sequence[bool]) -> tuple[Array, list[Array]]:
-    """Each component's total, and the gradients by the parts that are wanted."""
+    """Total of each component, and the gradients by the parts that are ``wanted``."""
     operands = list(map(arrays.Array, parts))
     watched = [operand.watch() for operand in compress(operands, wanted)]
     total = contraction.run(made, list(map(contraction.Dense, operands))).to_dense()
@@ -465,14 +470,14 @@ def _run(made: contraction.Plan, parts: Sequence[Array], wanted: Sequence[bool])
 
 
 def _spread(table: Array, scope: LocalScope, sizes: Sequence[int]) -> Array:
-    """A table [component, value of each axis of its scope] with an axis for each of all."""
+    """A table [component, value of each axis of its scope] with an axis of size 1 for each missing one."""
     order = sorted(range(len(scope)), key=scope.__getitem__)
     shape = [size if axis in scope else 1 for axis, size in enumerate(sizes)]
     return table.transpose(0, *(1 + place for place in order)).reshape(-1, *shape)
 
 
 def _sum_but(shares: Array, scope: LocalScope) -> Array:
-    """The inverse: what is left where all other axes are summed out."""
+    """Sum out all axes but those of a scope, in its order."""
     others = tuple(1 + axis for axis in range(shares.ndim - 1) if axis not in scope)
     rising = sorted(scope)
     return shares.sum(axis=others).transpose(0, *(1 + rising.index(axis) for axis in scope))
@@ -481,10 +486,10 @@ def _sum_but(shares: Array, scope: LocalScope) -> Array:
 def planned(
     graph: FactorGraph, atom_count: int, algebra: str, gradient: bool = True, budget: Budget = UNLIMITED
 ) -> Elimination:
-    """How a graph, whose first axes are so many atoms, would be eliminated; only its leaves are summed yet.
+    """Plan the elimination of a graph whose first axes are the atoms; only its leaves are summed out already.
 
-    Raises ``BudgetError`` where no machine could: shown by a quick bound, so that hopeless graphs are not
-    searched for good orders.
+    Raises ``BudgetError`` if no machine could run it: a quick bound shows this, so that hopeless graphs are
+    not searched for good orders.
     """
     whole = Core.whole(chained(graph, budget), atom_count)
     if not graph.factor_count:  # nothing links any atoms
@@ -496,8 +501,8 @@ def planned(
 
 
 def planned_entirely(core: Core, budget: Budget = UNLIMITED, copies: int = 1) -> Elimination:
-    """The same of all of a core in the log algebra: for the shares of every table's entries and of all axes'
-    values."""
+    """Plan an elimination of a core without leaves in the log algebra, for the shares of all tables' entries
+    and all axes' values."""
     return _planned(replace(core, weighted=core.present), Leaves(), "log", True, budget, copies)
 
 
@@ -512,14 +517,14 @@ def _planned(
 
 
 def _are_few(sizes: Sequence[int], components: int = 1) -> bool:
-    """Whether the worlds of components with axes of these sizes are gone through one by one."""
+    """Whether components with axes of these sizes have so few worlds that they are enumerated."""
     return len(sizes) < FEW_WORLDS.bit_length() and components * math.prod(sizes) <= FEW_WORLDS
 
 
 def _plan(
     batch: Batch, algebra: str, gradient: bool, budget: Budget, atom_count: int, copies: int
 ) -> contraction.Plan | None:
-    """One contraction for all components of a batch: the weights of axes, then the tables."""
+    """Plan of one contraction for all components of a batch: the weights of axes, then the tables."""
     if _are_few(batch.sizes, len(batch)):
         return None
     names = [f"a{i}" for i in range(len(batch.sizes))]

@@ -1,4 +1,4 @@
-"""What an engine is: the one contract of everything that answers.
+"""The contract of engines: the interface of everything that answers questions.
 
 An engine is a frozen value whose fields are its settings. It keeps nothing between calls, prints nothing and
 has no loop:
@@ -39,14 +39,14 @@ Why = TypeVar("Why", covariant=True)
 Described = TypeVar("Described")
 
 REFUSALS = (BudgetError, UnsupportedError)
-"""The errors by which an engine refuses; others are mistakes in what is asked, and raised."""
+"""Errors by which an engine refuses; others are mistakes in the input, and are raised."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run would take, and how sure its answer would be. ``operations``: ``None`` where nothing tells.
+    """Cost of a run and guarantee of its answer. ``operations`` is None if there is no estimate.
 
-    ``detail``: what else the estimate found out. ``handed``: why all the work is another engine's, if it is.
+    ``detail``: other results of the estimate. ``handed``: why all the work is another engine's, if it is.
     ``disk``: bytes that a run on a database writes; its operations are the rows that a step joins.
     """
 
@@ -60,7 +60,7 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Refusal:
-    """Why an engine does not run, with what to do instead as the error's hint."""
+    """Reason for which an engine does not run; the error's hint says what to do instead."""
 
     error: HerbrandError
 
@@ -75,10 +75,11 @@ class Refusal:
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Generic[State]):
-    """A run that can begin. ``begin`` gives its first state, the one that the estimate had to make if it did.
+    """A run that can begin. ``begin`` makes its first state, or returns the one that the
+    estimate already made.
 
-    ``cost`` is asked only where engines are compared: it may take a while. A refusal there says why nobody
-    should take the engine who has not named it.
+    ``cost`` is called only to compare engines, as it may take a while. If it is a refusal, the engine should
+    not run unless it is named.
     """
 
     begin: Callable[[], State]
@@ -86,15 +87,15 @@ class Prepared(Generic[State]):
 
     @classmethod
     def ready(cls, state: State, cost: Cost) -> Prepared[State]:
-        """A run of which the first state and the cost are known."""
+        """A run whose first state and cost are already known."""
         return cls(lambda: state, lambda: cost)
 
 
 class Engine(Protocol[Program, Question, State, Answer, Why]):
-    """One way to answer. ``budget`` is what its whole run may take.
+    """One way to answer. ``budget`` limits its whole run.
 
-    A class also has ``with_settings(settings)``, which makes the engine that is chosen by name. A first state
-    that is ``lasting`` holds no clock and no step changes it, so that it begins any number of runs.
+    A class also has ``with_settings(settings)``, which makes the engine that is chosen by name. A ``lasting``
+    first state holds no clock and is changed by no step, so that any number of runs can begin from it.
     """
 
     @property
@@ -104,26 +105,26 @@ class Engine(Protocol[Program, Question, State, Answer, Why]):
     def budget(self) -> Budget: ...
 
     def prepare(self, program: Program, question: Question, within: Budget, /) -> Prepared[State] | Refusal:
-        """A run; all that is made for it now is made ``within`` a part of the budget."""
+        """Prepare a run; everything that is made now stays ``within`` a part of the budget."""
         ...
 
     def step(self, state: State) -> State: ...
 
     def residual(self, state: State) -> float:
-        """How far the last step moved; 0 where there is nothing left to do."""
+        """Distance of the last step; 0 if nothing is left to do."""
         ...
 
     def read(self, state: State, status: Status) -> Answer: ...
 
     def explain(self, state: State, status: Status) -> Why:
-        """Why the one thing that was asked for has its answer."""
+        """Explanation of the one atom that was queried."""
         ...
 
 
 def first_state(
     engine: Engine[Program, Question, State, Any, Any], program: Program, question: Question
 ) -> State:
-    """The first state of a run; raises what the engine refuses."""
+    """First state of a run; raises the error of a refusal."""
     prepared = engine.prepare(program, question, engine.budget)
     if isinstance(prepared, Refusal):
         raise prepared.error
@@ -132,12 +133,12 @@ def first_state(
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of every engine; each takes those it has. ``None`` leaves the choice to the engine.
+    """Settings of every engine; each uses those it has. ``None`` leaves the choice to the engine.
 
-    ``schedule`` and ``damping`` say how a step replaces beliefs, ``starts`` how many runs (or chains) begin
-    from different seeds, ``samples`` how many a sampler draws, ``cost`` how large a region may grow,
-    ``structure`` which regions there are, ``clip`` how far one statement may move an atom (mean-field only:
-    another model, which no engine takes in silence).
+    ``schedule`` and ``damping``: how a step replaces beliefs. ``starts``: number of runs (or chains) from
+    different seeds. ``samples``: number of draws of a sampler. ``cost``: size up to which a region may grow.
+    ``structure``: choice of regions. ``clip``: limit on how far one statement moves an atom (mean-field only:
+    another model, which no engine takes silently).
     """
 
     budget: Budget = UNLIMITED
@@ -158,11 +159,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of ``infer``: queries and evidence as they are written, the engine's name, or ``auto``, and
+    """One call of ``infer``: queries and evidence as they are written, the engine's name or ``auto``, and
     whether the most probable world is asked for.
 
-    Of the answer only the ``top`` likeliest atoms are shown, and those of ``least`` probability or more.
-    ``resume``: a run on a database goes on where it was cut off; ``note`` is called with each remark.
+    Only the ``top`` most probable atoms are shown, and those of probability ``least`` or more. ``resume``: a
+    run on a database continues where it was cut off; ``note`` is called with each remark.
     """
 
     query: tuple[str, ...]
@@ -177,21 +178,21 @@ class Call:
 
 
 def settings_from(given: Mapping[str, Any], budget: Budget | None = None) -> Settings:
-    """The settings that keywords of ``infer`` describe."""
+    """Settings from keywords of ``infer``."""
     return described(Settings, "infer", given, budget)
 
 
 LIMITS = {"memory": "memory", "time_limit": "seconds"}
-"""Options that make a budget, and its fields: a call has one, and never a part of it."""
+"""Options that make a budget, and its fields: a call has one budget, and never a part of it."""
 
 
 def described(
     kind: type[Described], command: str, given: Mapping[str, Any], budget: Budget | None = None
 ) -> Described:
-    """The settings that keywords of a command describe; raises for those that the command does not take.
+    """Settings from keywords of a command; raises for keywords that the command does not take.
 
-    Keywords that are no field of the settings, such as ``top``, are checked and left to the caller.
-    ``budget``: that of the call, where it has begun already.
+    Keywords that are not fields of the settings, such as ``top``, are checked and left to the caller.
+    ``budget``: that of the call, if it has already begun.
     """
     refuse_unknown(command, given)
     check(command, given)
@@ -204,7 +205,7 @@ def described(
 
 
 def options_in(command: str, settings: Any) -> dict[str, Any]:
-    """The options of a command whose values are others than those of settings from nothing."""
+    """Options of a command whose values differ from the defaults of the settings."""
     known, kind = options_of(command), settings.__class__
     options = {
         name: value
@@ -219,7 +220,7 @@ def options_in(command: str, settings: Any) -> dict[str, Any]:
 
 
 def _equal(value: Any, default: Any) -> bool:
-    """Whether they are equal; a value that cannot be compared, such as a table, is no default."""
+    """Whether a value equals a default; a value that cannot be compared, such as a table, does not."""
     try:
         return bool(value == default)
     except (TypeError, ValueError, RuntimeError):
@@ -228,12 +229,12 @@ def _equal(value: Any, default: Any) -> bool:
 
 @cache
 def _defaults(kind: type) -> dict[str, Any]:
-    """The fields of settings, and what each is from nothing."""
+    """Default of each field of settings."""
     return {field.name: field.default for field in fields(kind)}
 
 
 def without(settings: Described, options: Iterable[str]) -> Described:
-    """The settings with these options left out."""
+    """The settings with these options reset to their defaults."""
     left_out = [name for name in options if name not in LIMITS]  # every engine keeps its limits
     if not left_out:
         return settings
@@ -242,5 +243,5 @@ def without(settings: Described, options: Iterable[str]) -> Described:
 
 
 def check_settings(command: str, settings: Any) -> None:
-    """Raise for the first value that makes no sense: settings check themselves when they are built."""
+    """Raise for the first invalid value; settings check themselves by it when they are built."""
     check(command, options_in(command, settings))

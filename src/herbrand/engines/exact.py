@@ -41,21 +41,20 @@ from herbrand.program.question import Question
 
 _attributed = later("herbrand.engines.attribution:attributed")
 OPERATIONS_A_SECOND = 3e7
-"""A cautious figure, to know beforehand whether a time limit can be kept. Sums in logarithms with their
-derivatives do 4e7 a second over grids of two values an atom, 2e8 over large dense tables."""
+"""Cautious number of operations a second, to decide beforehand if a time limit can be kept. Log-sums with
+their derivatives do 4e7 a second over grids of two values an atom, 2e8 over large dense tables."""
 OPERATIONS_A_STEP = 2e4
-"""What a step takes beside its entries, in operations: calls of 0.1 to 0.5 ms, most of the time where tables
-are small and many."""
+"""Overhead of a step in operations: calls of 0.1 to 0.5 ms, most of the time if tables are small and many."""
 
 
 def operations_in(budget: Budget, otherwise: float) -> float:
-    """How many may be planned for the time that is left, ``otherwise`` at most."""
+    """Number of operations that may be planned for the time left, at most ``otherwise``."""
     return min(otherwise, OPERATIONS_A_SECOND * budget.seconds_left)
 
 
 @dataclass(frozen=True, eq=False)
 class ExactState:
-    """A planned elimination, and after the one step its sums."""
+    """A planned elimination, with its sums after the one step."""
 
     lasting: ClassVar[bool] = True
     asked: AskedTables
@@ -74,7 +73,7 @@ class ExactState:
 
 @dataclass(frozen=True)
 class Exact:
-    """Variable elimination over ground templates, within ``memory`` bytes and ``most_operations``."""
+    """Variable elimination over ground templates, within ``budget`` and ``most_operations``."""
 
     budget: Budget = UNLIMITED
     most_operations: float = 1e12
@@ -109,7 +108,8 @@ class Exact:
         return replace(state, sums=sums, formulas=self._formula_rows(state, sums))
 
     def _contradiction(self, grounded: Ground) -> HerbrandError:
-        """Why no world has a weight; a smallest set of statements is looked for among templates."""
+        """Error for a program in which no world has a weight; a smallest contradictory set is searched
+        for among templates."""
         program = grounded.program
         try:
             celled = ground(in_cells(program), self.budget, MOST_GROUNDINGS) if program.tables else grounded
@@ -136,7 +136,7 @@ class Exact:
         )
 
     def explain(self, state: ExactState, status: Status) -> Explanation:
-        """The log-odds of the atom asked for, shared out exactly among groundings and soft evidence."""
+        """Share the atom's log-odds out exactly among groundings and soft evidence."""
         ground = state.ground
         asked = ExplainedAtom.of(state.question, ground.evidence)
         atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
@@ -147,7 +147,7 @@ class Exact:
         return asked.explained(shared_out.value, self.name, Guarantee.EXACT, reasons, shared_out.base)
 
     def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:
-        """A smallest set of hard statements without which the atom could be otherwise."""
+        """Reasons from a smallest set of hard statements without which the atom could have another value."""
         size = int(ground.atoms.value_counts[atom])
         others = np.flatnonzero((np.arange(size) == value) == (log_odds > 0))
         numbers = contradicting(ground, self._satisfiable, (atom, others)) or ()
@@ -155,7 +155,7 @@ class Exact:
         return tuple(Reason(text, {}, log_odds) for text in texts) or (forced(log_odds),)
 
     def refuse_too_much(self, elimination: Elimination) -> None:
-        """Raise before anything is allocated where the plan is above the limits."""
+        """Raise ``BudgetError`` before anything is allocated if the plan exceeds the limits."""
         allowed = self.budget.bytes
         atoms = f"with {elimination.core.atom_count:,} latent atoms"
         if elimination.bytes > allowed:
@@ -178,7 +178,8 @@ class Exact:
         return planned(graph, atom_count, "maximum", gradient=False).run().total > -math.inf
 
     def _formula_rows(self, state: ExactState, sums: Eliminated) -> tuple[Row, ...]:
-        """The probability of every instance of the queried formulas; 1 or 0 in the most probable world."""
+        """Rows with the probability of every instance of the queried formulas; 1 or 0 in the
+        most probable world."""
         asked = [
             pair for formula in state.question.formulas for pair in instances(formula, state.ground.program)
         ]

@@ -1,4 +1,4 @@
-"""One engine of two: the first, and where that cannot go on the second.
+"""Two engines as one: the first, and the second where the first cannot continue.
 
 The first hands over by raising :class:`HandOverError` from ``prepare``, ``begin``, ``step`` or ``explain``,
 or by giving as its next state one of the second, :class:`SecondState`. The answer bears the first one's name
@@ -32,12 +32,13 @@ State = TypeVar("State")
 
 
 class HandOverError(Exception):
-    """Why the first engine cannot go on: a reason for the user, not an error by itself."""
+    """Reason for which the first engine cannot continue: it is shown to the user, but is not an
+    error by itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class _StateOf(Generic[State]):
-    """A state of one of the two; it lasts as that does."""
+    """A state of one of the two engines; it is lasting if that state is."""
 
     state: State
 
@@ -48,7 +49,7 @@ class _StateOf(Generic[State]):
 
 @dataclass(frozen=True, eq=False)
 class FirstState(_StateOf[State]):
-    """A state of the first engine, and what was asked: the second begins with it."""
+    """A state of the first engine, with the program and question with which the second would begin."""
 
     program: Program
     question: Question
@@ -56,14 +57,14 @@ class FirstState(_StateOf[State]):
 
 @dataclass(frozen=True, eq=False)
 class SecondState(_StateOf[State]):
-    """A state of the second engine, and why the first handed over."""
+    """A state of the second engine, and the reason for the hand-over."""
 
     why: str
 
 
 @dataclass(frozen=True, eq=False)
 class HandedOver(Prepared[Any]):
-    """A run that is the second engine's from the start: ``engine``, and its own ``prepared`` run."""
+    """A run of the second engine from the start: ``engine``, and its own ``prepared`` run."""
 
     engine: Engine[Any, Any, Any, Any, Any]
     prepared: Prepared[Any]
@@ -71,9 +72,9 @@ class HandedOver(Prepared[Any]):
 
 @dataclass(frozen=True)
 class Fallback:
-    """``says``: what an answer of the second is; the reason follows. ``refusal``: where both refuse, what is
-    said of the first before the second's reason; empty for the second's alone. ``known``: what the second
-    said to this question, where it was asked before."""
+    """Engine ``first`` with ``second`` as its fallback. ``says``: what an answer of the second is; the reason
+    follows. ``refusal``: if both refuse, text about the first before the second's reason; if empty, only the
+    second's is shown. ``known``: what the second prepared for this question, if it was asked before."""
 
     first: Engine[Program, Question, Any, Marginals, Explanation]
     second: Engine[Program, Question, Any, Marginals, Explanation]
@@ -91,7 +92,7 @@ class Fallback:
 
     @property
     def whole_tables(self) -> bool:
-        """Whether both read the whole tables of networks."""
+        """Whether both engines read the whole tables of networks."""
         return all(getattr(engine, "whole_tables", False) for engine in (self.first, self.second))
 
     def prepare(
@@ -143,7 +144,7 @@ class Fallback:
             return self._handed(program, question, str(reason))
 
     def _handed(self, program: Program, question: Question, why: str) -> SecondState[Any]:
-        """The second engine's first state; raises what it refuses."""
+        """First state of the second engine; raises the error of its refusal."""
         prepared = self._instead(self.second.prepare(program, question, self.budget), why)
         if isinstance(prepared, Refusal):
             raise prepared.error

@@ -1,9 +1,10 @@
-"""The probabilities of closed formulas, after a ground network was eliminated for its partition.
+"""Probabilities of closed formulas, by elimination of a ground network whose log-partition is known.
 
-A formula over a few atoms is a sum over entries of a table: a table of zeros over its atoms changes nothing,
-and the gradient by its entries says which share of the partition each has. So many formulas are read from one
-elimination, as long as their tables do not make it wide; where they do, it is done for each half of them. A
-formula with helpers, or with many cases, is forbidden to be false, and the partition summed again.
+The probability of a formula over a few atoms is a sum of entries of their joint distribution: a table of
+zeros over the atoms changes nothing, and the gradient by its entries is that distribution. So many
+formulas are read from one elimination, as long as their tables do not make it wide; if they do, it is
+done for each half of them. A formula with helpers, or with many cases, is made hard, and the
+log-partition is computed again.
 """
 
 from __future__ import annotations
@@ -38,37 +39,39 @@ from herbrand.program.ground import Ground
 from herbrand.program.normal_form import MOST_LEAVES, case_count
 
 MOST_CASES, MOST_CASES_ALONE = 2**12, 2**MOST_LEAVES
-"""Of the values of a formula's atoms together, for a table among others, and for one alone."""
+"""Joint values of a formula's atoms up to which it has a table, among others and alone."""
 FEW_CASES = 16
-"""So few are found sooner than tables of a formula's parts, and chains of them are narrower than a table."""
+"""Number of cases that are enumerated, which is then faster than combining tables of a formula's parts, and
+gives narrower chains than a table."""
 
 FEW = 1e7
-"""So many operations are done for several formulas at once, whatever they would cost apart."""
+"""Operations up to which several formulas are computed together, whatever they would cost separately."""
 
 GRADIENT = 4
-"""What all shares cost, in partitions."""
+"""Cost of all shares, in partitions."""
 
 
 Scope = tuple[int, ...]
-"""Atoms by number, ascending."""
+"""Numbers of atoms, ascending."""
 
 
 @dataclass(frozen=True, eq=False)
 class TruthTable:
-    """The atoms of a formula, and for which of their values it ``holds``."""
+    """Atoms of a formula, and the combinations of their values for which it ``holds``."""
 
     scope: Scope
     holds: Array
 
     def over(self, scope: Scope) -> Array:
-        """What holds, with an axis for each atom of a larger scope."""
+        """Truth table with an axis for each atom of a larger scope."""
         own = iter(self.holds.shape)
         return self.holds.reshape([next(own) if atom in self.scope else 1 for atom in scope])
 
 
 class _Lowered(NamedTuple):
-    """A formula; where they are few, the ``cases`` in which it is false. ``table``: ``None`` where it has
-    helpers, or a large one. That of many cases is made of its parts': a parity of n atoms has 2^(n - 1)."""
+    """A formula; if they are few, the ``cases`` in which it is false. ``table`` is None if it has helpers or
+    would be large. The table of a formula with many cases is made of its parts': a parity of n atoms has 2^(n
+    - 1) cases."""
 
     formula: Formula
     cases: Ground | None
@@ -77,7 +80,8 @@ class _Lowered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FormulaShares:
-    """``sums``: what an ``elimination`` of all gave; ``allowed`` raises where another would be too much."""
+    """Probabilities of formulas. ``sums``: result of the ``elimination`` of all; ``allowed`` raises if
+    another elimination is too large."""
 
     ground: Ground
     elimination: Elimination
@@ -86,7 +90,7 @@ class FormulaShares:
     allowed: Callable[[Elimination], None]
 
     def of(self, formulas: Sequence[Formula]) -> list[float]:
-        """The share of the partition that worlds with each formula have."""
+        """Probability of each formula."""
         asked = list(map(self._lowered, formulas))
         tables = (one.table for one in asked if one.table is not None)
         scopes = {table.scope for table in tables if table.holds.size <= MOST_CASES}
@@ -112,14 +116,14 @@ class FormulaShares:
         return _Lowered(formula, None, table)
 
     def _factor_of(self, table: TruthTable) -> FactorGraph:
-        """A graph of one factor, which forbids what the table has as false."""
+        """Graph of one factor, which forbids the entries that are false."""
         joint = Assembly(self.elimination.graph.sizes[: self.elimination.core.atom_count])
         logs = np.where(table.holds, 0.0, -np.inf)[None]
         joint.add_tables(Tables(np.array([table.scope]), np.zeros(1, np.int64), logs))
         return joint.build()
 
     def _joined(self, formula: Formula, parts: Sequence[TruthTable]) -> TruthTable | None:
-        """The table of a connective over all atoms of its parts; ``None`` where that is large."""
+        """Table of a connective over all atoms of its parts; None if that would be large."""
         scope = tuple(sorted({atom for part in parts for atom in part.scope}))
         sizes = self.elimination.graph.sizes[list(scope)]
         if math.prod(sizes.tolist()) > MOST_CASES_ALONE:
@@ -141,12 +145,12 @@ class FormulaShares:
         return TruthTable(scope, np.broadcast_to(holds, sizes))
 
     def _own(self, scope: Scope) -> Array:
-        """The shares of the values of no atom, or of one."""
+        """Shares of the values of one atom, or 1 for no atom."""
         sizes = [int(self.elimination.graph.sizes[atom]) for atom in scope]
         return self.sums.shares[scope[0], : sizes[0]] if sizes else np.ones(())
 
     def _joint(self, scopes: Sequence[Scope]) -> dict[Scope, Array]:
-        """The shares of each choice of values of some atoms; without those that are as well asked alone."""
+        """Joint shares of the values of each scope; scopes that are better computed alone are left out."""
         if len(scopes) < 2:
             return {}
         elimination = self._with_tables(scopes)
@@ -163,8 +167,8 @@ class FormulaShares:
         }
 
     def _with_tables(self, scopes: Sequence[Scope]) -> Elimination | None:
-        """What is connected with these atoms, and a table of zeros over each scope; ``None`` where these
-        make it cost more than one elimination for each."""
+        """Elimination of the components of these atoms with a table of zeros over each scope; None if it
+        costs more than one elimination for each scope."""
         core = self.elimination.core
         joint = Assembly(core.graph.sizes)
         joint.add_tables_of(core.graph, np.arange(core.graph.axis_count))
@@ -183,7 +187,7 @@ class FormulaShares:
         return elimination if elimination.operations <= max(FEW, apart) else None
 
     def _alone(self, asked: _Lowered) -> float:
-        """The share of one formula, by summing the partition again."""
+        """Probability of one formula, by computing the log-partition again."""
         if asked.cases is None and asked.table is not None:
             extra = self._factor_of(asked.table)
         else:
@@ -199,7 +203,8 @@ class FormulaShares:
 
 
 def _table_of_cases(negated: Ground) -> TruthTable | None:
-    """Of a formula, given the cases in which it is false; ``None`` where it has helpers, or a large one."""
+    """Truth table of a formula from the cases in which it is false; None if it has helpers or
+    would be large."""
     cases = ground_cases(negated)
     false = [literals for columns in cases.rows for literals in columns.literals()]
     scope = tuple(sorted({axis for literals in false for axis, _ in literals}))
@@ -215,7 +220,7 @@ def _table_of_cases(negated: Ground) -> TruthTable | None:
 
 
 def _beside(core: Core, extra: FactorGraph) -> tuple[FactorGraph, int, np.ndarray]:
-    """The components whose atoms an extra graph speaks of, and the extra factors; how many atoms these have,
+    """Graph of the components that an extra graph mentions with the extra factors added; its number of atoms;
     and the components' labels. Helpers of the extra graph come last."""
     graph, atoms = core.graph, core.atom_count
     own = np.repeat(np.arange(extra.axis_count), extra.sizes)[extra.unary != 0]

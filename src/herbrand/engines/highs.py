@@ -1,4 +1,5 @@
-"""Linear and integer programs by HiGHS: floating-point numbers, which whoever needs a proof has to check.
+"""Linear and integer programs by HiGHS, in floating point: callers that need a proof have to
+check the result.
 
 A linear program may be put in units of what each of its variables can be.
 
@@ -25,7 +26,7 @@ from scipy.sparse import csr_array, vstack
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """``rows @ x`` lies between ``row_lower`` and ``row_upper``, x between ``lower`` and ``upper``."""
+    """Linear program: ``row_lower`` <= ``rows @ x`` <= ``row_upper`` and ``lower`` <= x <= ``upper``."""
 
     rows: csr_array
     row_lower: np.ndarray
@@ -39,7 +40,7 @@ class LinearProgram:
         return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
     def with_row(self, variables: np.ndarray, factors: np.ndarray, lower: float, upper: float) -> Self:
-        """The program with one more row, in which each variable stands once."""
+        """The program with one more row, in which no variable is repeated."""
         zeros = np.zeros(len(variables), int)
         row = csr_array((factors, (zeros, variables)), shape=(1, len(self.lower)))
         return replace(
@@ -50,7 +51,8 @@ class LinearProgram:
         )
 
     def scaled(self) -> tuple[LinearProgram, np.ndarray]:
-        """The program in units of its ranges and rows, and the unit of each variable: all powers of two."""
+        """The program with variables and rows scaled by powers of two to magnitudes near 1, and the unit
+        of each variable."""
         largest_value = np.maximum(np.abs(self.lower), np.abs(self.upper))
         unit = power(np.where(np.isfinite(largest_value), largest_value, 1.0))
         rows = self.rows.copy()
@@ -65,20 +67,20 @@ class LinearProgram:
 
 
 def power(sizes: np.ndarray | float) -> np.ndarray:
-    """Powers of two near positive numbers; 1 for 0."""
+    """Powers of two that are not below positive numbers, within 2^±1000; 1 for 0."""
     safe = np.where(np.asarray(sizes) > 0, sizes, 1.0)
     return 2.0 ** np.clip(np.ceil(np.log2(safe)), -1000, 1000)
 
 
 SMALLEST_ENTRY = 1e-12
-"""Smaller entries of rows are dropped: HiGHS takes no smaller limit, and 1e-9 where none is set, as large as
-probabilities that are asked for."""
+"""Size below which entries of rows are dropped: the least limit that HiGHS takes. Its default of 1e-9 is as
+large as queried probabilities."""
 _own = threading.local()
 
 
 class _Silent(Highs):
-    """HiGHS prints its name and licence on standard output, among our answers, when callbacks are enabled;
-    nothing here uses them."""
+    """Solver without callbacks: when they are enabled, HiGHS prints its name and licence on standard output,
+    among our answers."""
 
     def enableCallbacks(self) -> None:  # noqa: N802 - its name there
         pass
@@ -86,9 +88,9 @@ class _Silent(Highs):
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A point of least cost, if one was found, and what ``bound`` says no point is below.
+    """Result of a minimisation: the best point, if there is one, and a lower ``bound`` of the cost.
 
-    ``multipliers`` are the prices of the rows, where no variable had to be whole.
+    ``multipliers``: dual prices of the rows, if no variable had to be whole.
     """
 
     infeasible: bool
@@ -105,9 +107,9 @@ def optimum(
     seconds: float | None = None,
     exactness: float | None = None,
 ) -> Optimum:
-    """The least ``cost @ x`` of a program, or as far as HiGHS gets.
+    """Minimise ``cost @ x`` over a program, as far as HiGHS gets in ``seconds``.
 
-    ``whole`` says which variables take whole numbers; ``exactness`` is how far rows and prices may be off.
+    ``whole`` [variable]: whether it takes whole numbers only; ``exactness``: tolerance of rows and prices.
     """
     until = math.inf if seconds is None else time.monotonic() + seconds
     result = _run(cost, program, whole, until, exactness, prepared=whole is not None)
@@ -125,8 +127,9 @@ def _run(
     *,
     prepared: bool,
 ) -> Optimum:
-    """``prepared``: HiGHS simplifies the program first, which takes longer than small ones themselves."""
+    """Run the solver once. ``prepared``: with presolve, which takes longer than small programs themselves."""
     solver = _solver()
+    # The clock of a solver that is kept runs on from its earlier programs.
     solver.setOptionValue("presolve", "choose" if prepared else "off")
     left = max(until - time.monotonic(), 0.0)
     solver.setOptionValue("time_limit", solver.getRunTime() + left)
@@ -151,7 +154,7 @@ def _run(
 
 
 def _solver() -> Highs:
-    """This thread's own solver: making one takes as long as a small program."""
+    """Solver of this thread, made once, as making one takes as long as a small program."""
     if not hasattr(_own, "solver"):
         _own.solver = _Silent()
         _own.solver.setOptionValue("output_flag", False)

@@ -1,5 +1,4 @@
-"""The one fixed-point loop: it steps an engine until
-nothing moves, a limit is met, or the user has had enough.
+"""The fixed-point loop, which steps an engine until it is at rest, meets a limit, or is interrupted.
 
 >>> class Halving:
 ...     def step(self, state): return state / 2
@@ -33,12 +32,12 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.engine import Engine, first_state
 
 JUDGED, STALLED = 50, 0.9
-"""Halves of a run of so many steps tell whether it came closer, and which part of the least residual before
-would be closer."""
+"""Least length of the halves of a run that are compared, and the ratio of their least residuals up to which
+the second half is closer."""
 
 
 class Schedule(StrEnum):
-    """All at once, each from the old ones; or one after another, each from the latest."""
+    """Order of updates: all at once from the old beliefs, or one after another from the latest."""
 
     parallel = "parallel"
     sequential = "sequential"
@@ -46,18 +45,19 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True)
 class Patience:
-    """``rounds``: undamped ones in which the residual should halve; damped ones move less, and get as many
-    more. ``least_step``: of the way to the new beliefs at least so much is gone."""
+    """When damping is raised. ``rounds``: number of undamped rounds in which the residual should halve;
+    damped rounds move less, so that more are allowed. ``least_step``: smallest share of the new beliefs
+    in an update."""
 
     rounds: int
     least_step: float
 
     def is_over(self, rounds: int, damping: float) -> bool:
-        """Whether it is time to look if so many rounds have helped."""
+        """Whether enough rounds have passed to judge whether they helped."""
         return rounds * (1 - damping) >= self.rounds
 
     def raised(self, damping: float, moved: float, mark: float) -> float:
-        """More, unless the residual has halved since it was ``mark``."""
+        """Raised damping, or the same if the residual has halved since it was ``mark``."""
         if moved <= 0.5 * mark:
             return damping
         return 1 - max(self.least_step, (1 - damping) / 2)
@@ -70,7 +70,7 @@ Answer = TypeVar("Answer")
 
 
 class Steps(Protocol[State]):
-    """What the loop needs of an engine."""
+    """Methods of an engine that the loop uses."""
 
     def step(self, state: State) -> State: ...
 
@@ -78,10 +78,10 @@ class Steps(Protocol[State]):
 
 
 class Resumed:
-    """A state of a run that an earlier call may have begun: those of engines that keep their steps.
+    """State of a run that an earlier call may have begun, of an engine that keeps its steps.
 
-    ``step``: how many were taken in all. ``rest``: the residual at which the run is at rest, where that is
-    less than what is asked for.
+    ``step``: number of steps taken in all. ``rest``: residual at which the run is at rest, if that is less
+    than the tolerance.
     """
 
     step: int
@@ -92,7 +92,7 @@ class Resumed:
 
 
 class Stopping(Protocol):
-    """Settings that say when to stop."""
+    """Settings that limit a run."""
 
     @property
     def tolerance(self) -> float | None: ...
@@ -106,7 +106,7 @@ class Stopping(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: a residual small enough, or too many steps or seconds."""
+    """Limits of a run: tolerance of the residual, number of steps, and budget."""
 
     tolerance: float = 1e-6
     iterations: int = 1000
@@ -114,7 +114,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Stopping, tolerance: float = tolerance) -> Limits:
-        """What the settings say; the rest by default."""
+        """Limits from settings, with defaults for those that are None."""
         return cls(
             tolerance if settings.tolerance is None else settings.tolerance,
             cls.iterations if settings.iterations is None else settings.iterations,
@@ -125,7 +125,7 @@ class Limits:
 def watching(
     progress: Callable[[str, float], None] | None, limits: Limits
 ) -> Callable[[int, float], None] | None:
-    """Progress of an iteration, reported as loading is."""
+    """Callback that reports each iteration through ``progress``; None without one."""
     if progress is None:
         return None
     return lambda step, residual: progress(
@@ -140,7 +140,7 @@ def run(
     limits: Limits | None = None,
     watch: Callable[[int, float], None] | None = None,
 ) -> Answer:
-    """The engine's answer. ``watch`` is called with each step's number and residual."""
+    """Answer of the engine. ``watch`` is called with each step's number and residual."""
     return engine.read(*settle(engine, partial(first_state, engine, program, question), limits, watch))
 
 
@@ -150,8 +150,9 @@ def settle(
     limits: Limits | None = None,
     watch: Callable[[int, float], None] | None = None,
 ) -> tuple[State, Status]:
-    """The state in which the engine came to rest, or was stopped, and how it went. Who interrupts an engine
-    whose state is ``certified``, bounds that hold already, gets the last ones; so does the timer."""
+    """Run an engine until it is at rest or stopped; return its state and status. If an engine whose
+    state is ``certified`` (bounds that already hold) is interrupted, by the user or the timer, its last
+    state is returned."""
     limits = limits or Limits()
     started = time.perf_counter()
     state = begin()
@@ -194,8 +195,8 @@ def _limit_met(limits: Limits, steps: int, trace: Sequence[float]) -> str:
 
 
 def _vain(trace: Sequence[float]) -> int:
-    """The length of the second half of a long run, if none of its residuals is clearly below all of the
-    first half: messages that grow or go round in circles for ever do not rest however long they may."""
+    """Length of the second half of a long run if none of its residuals is clearly below all of the first
+    half, else 0: messages that grow or cycle forever never come to rest."""
     half = len(trace) // 2
     stalled = half >= JUDGED and min(trace[half:]) > STALLED * min(trace[:half])
     return len(trace) - half if stalled else 0

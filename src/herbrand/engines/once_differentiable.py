@@ -1,4 +1,4 @@
-"""Gradients that refuse to be differentiated again.
+"""Gradients whose own derivatives raise an error.
 
 Not torch's ``once_differentiable``: that one lets gradients pass as constants where the cotangent needs no
 gradient, as that of a plain sum, and second derivatives then come out as 0, or with parts of them missing.

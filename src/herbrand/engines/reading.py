@@ -1,4 +1,4 @@
-"""From probabilities to the tables of an answer, as a question asks for them.
+"""Tables of an answer, from probabilities of atoms and what the question asks for.
 
 An engine gives the probabilities of latent atoms by number, or says how to look them up by code. Constants
 become Python values only when somebody looks at them.
@@ -36,13 +36,13 @@ from herbrand.row_keys import key_columns, row_keys
 MOST_BYTES = 4e9
 
 LookUp = Callable[[str, np.ndarray], np.ndarray]
-"""The probabilities [atom, value] of latent atoms of a predicate, by code or number."""
+"""Function from a predicate and codes or numbers of its latent atoms to their probabilities [atom, value]."""
 
 
 @dataclass(frozen=True, eq=False)
 class AskedTable:
-    """The atoms of a predicate that are asked for, with the values of those that are settled. The ``latent``
-    ones, by code or number, stand at ``places``; ``None``: they are all of them, and in this order."""
+    """Queried atoms of a predicate, with the values of those that are known. The ``latent`` ones, by code or
+    number, are at ``places``; None if these are all atoms, in this order."""
 
     table: AtomTable
     latent: np.ndarray
@@ -56,7 +56,8 @@ class AskedTable:
         codes: np.ndarray,
         numbers: Callable[[str, np.ndarray], np.ndarray] | None = None,
     ) -> AskedTable:
-        """Atoms by their codes; the latent ones are kept by what ``numbers`` gives, else by code."""
+        """Table of the atoms with these codes; latent ones are kept by their ``numbers`` if given,
+        else by code."""
         program, known = evidence.program, evidence.known(predicate)
         shares, latent, places = np.zeros((len(codes), program.value_count(predicate))), codes, None
         if not len(codes) or not known.all_latent:
@@ -71,7 +72,7 @@ class AskedTable:
         return cls(AtomTable(predicate, constants, shares, _values(evidence, predicate)), latent, places)
 
     def filled(self, look_up: LookUp) -> AtomTable:
-        """The table with the probabilities of its latent atoms."""
+        """The table with the probabilities of its latent atoms filled in."""
         if not len(self.latent):
             return self.table
         latent_shares = look_up(self.table.predicate, self.latent)[:, : self.table.probabilities.shape[1]]
@@ -84,30 +85,30 @@ class AskedTable:
 
 @dataclass(frozen=True, eq=False)
 class AskedTables:
-    """The tables that a question asks for, listed when they are first filled in."""
+    """Tables of a question, listed when they are first filled in."""
 
     ground: Ground
     question: Question
 
     @cached_property
     def _listed(self) -> list[AskedTable]:
-        """Each table, its latent atoms by number."""
+        """Each table with its latent atoms by number."""
         evidence, numbers = self.ground.evidence, self.ground.atoms.numbers
         return [AskedTable.of(evidence, *asked, numbers) for asked in asked_codes(evidence, self.question)]
 
     def filled(self, probabilities: np.ndarray) -> Iterator[AtomTable]:
-        """``probabilities`` [latent atom, value]."""
+        """Yield the tables filled in from ``probabilities`` [latent atom, value]."""
         for one in self._listed:
             yield one.filled(lambda _, numbers: probabilities[numbers])
 
 
 def atom_tables(ground: Ground, probabilities: np.ndarray, question: Question) -> Iterator[AtomTable]:
-    """A table for each predicate asked for; ``probabilities`` [latent atom, value]."""
+    """A table for each queried predicate; ``probabilities`` [latent atom, value]."""
     return AskedTables(ground, question).filled(probabilities)
 
 
 def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
-    """Looks up ``probabilities`` [latent atom, value]."""
+    """Look-up in ``probabilities`` [latent atom, value]."""
 
     def look_up(predicate: str, codes: np.ndarray) -> np.ndarray:
         numbers = ground.atoms.numbers(predicate, codes)
@@ -117,7 +118,7 @@ def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
 
 
 def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:
-    """A table for each predicate asked for, its latent atoms looked up."""
+    """A table for each queried predicate, its latent atoms looked up."""
     return listed_tables(evidence, look_up, asked_codes(evidence, question))
 
 
@@ -132,10 +133,10 @@ def listed_tables(
 def asked_codes(
     evidence: Evidence, question: Question, possible: Mapping[str, np.ndarray] | None = None
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Each predicate asked for, and the codes of its atoms that are.
+    """Yield each queried predicate with the codes of its queried atoms.
 
-    ``possible``: the sorted codes of the atoms that may hold, of predicates of which only these are listed;
-    an atom that is named is listed all the same.
+    ``possible``: for some predicates, the sorted codes of the atoms that may hold, to which the listing is
+    restricted; an atom that is named is listed anyway.
     """
     possible = possible or {}
     if question.everything:
@@ -165,8 +166,8 @@ def _latent_codes(known: Known, possible: np.ndarray | None) -> np.ndarray:
 
 
 def _codes(evidence: Evidence, pattern: AtomPattern, possible: np.ndarray | None) -> np.ndarray:
-    """The atoms that fit a pattern. Of a predicate whose atoms are all known, such as a derived one, the name
-    alone asks for those that hold."""
+    """Codes of the atoms that match a pattern. For a predicate whose atoms are all known, such as a derived
+    one, the bare name asks for those that hold."""
     if pattern.latent:
         known = evidence.known(pattern.predicate)
         if known.latent_count():
@@ -194,7 +195,7 @@ def _values(evidence: Evidence, predicate: str) -> tuple[Value, ...] | None:
 
 @dataclass(frozen=True, eq=False)
 class ChosenWorld:
-    """``look_up`` gives 1 for the value of each latent atom; ``budget``: what grounding may take."""
+    """A single world. ``look_up`` gives 1 for the value of each latent atom; ``budget`` limits grounding."""
 
     evidence: Evidence
     look_up: LookUp
@@ -202,14 +203,14 @@ class ChosenWorld:
     _known: dict[frozenset[str], tuple[LatentAtoms, np.ndarray]] = field(default_factory=dict)
 
     def holds(self, formula: Formula) -> bool:
-        """Whether a closed formula is true; ``BudgetError`` where it speaks of too many atoms."""
+        """Whether a closed formula is true in the world; raises ``BudgetError`` if it has too many atoms."""
         templates = forbidding(self.evidence.program, formula)
         atoms, values = self._atoms(frozenset(name for t in templates for name in t.predicates))
         grounded = (ground_template(t, self.evidence, atoms, self.budget) for t in templates)
         return not any(g.multiplicity and rows_that_hold(g.conjunction, values).any() for g in grounded)
 
     def _atoms(self, predicates: frozenset[str]) -> tuple[LatentAtoms, np.ndarray]:
-        """The latent atoms of these predicates and their values."""
+        """Latent atoms of these predicates, and their values."""
         if predicates not in self._known:
             atoms = LatentAtoms(self.evidence, self.budget, sorted(predicates))
             values = [self.look_up(name, codes).argmax(1) for name, codes in atoms.codes.items()]
@@ -232,7 +233,8 @@ def rows_that_hold(conjunction: GroundConjunction, values: np.ndarray) -> np.nda
 
 @dataclass(frozen=True, eq=False)
 class ExplainedAtom:
-    """``codes`` holds the atom's one code; ``value`` is 1 for its truth, or one of its values."""
+    """The atom of an explanation. ``codes`` holds its one code; ``value`` is 1 for its truth, or one
+    of its values."""
 
     evidence: Evidence
     predicate: str
@@ -248,12 +250,12 @@ class ExplainedAtom:
 
     @property
     def atom(self) -> str:
-        """The atom as printed."""
+        """Text of the atom."""
         return self.evidence.atom_text(self.predicate, self.codes)[0]
 
     @property
     def text(self) -> str:
-        """As printed: the atom, or the atom and its value."""
+        """Text of the atom, with its value if it is many-valued."""
         text = self.atom
         value_type = self.evidence.program.signature.predicates[self.predicate].value_type
         if value_type is None:
@@ -262,7 +264,7 @@ class ExplainedAtom:
 
     @property
     def known(self) -> bool | None:
-        """Whether facts say that it holds, or that it does not; ``None`` where it is latent."""
+        """Whether facts make it true or false; None if it is latent."""
         settled = int(self.evidence.known(self.predicate).lookup(self.codes)[0])
         return None if settled == LATENT else settled == self.value
 
@@ -275,8 +277,8 @@ class ExplainedAtom:
         base: float = 0.0,
         note: str = "",
     ) -> Explanation:
-        """Its log-odds as a base and reasons, which leave a remainder; infinite ones are forced by reasons
-        alone."""
+        """Explanation of its log-odds as a base, reasons and a remainder; infinite log-odds
+        have reasons alone."""
         reasons = tuple(reasons)
         if math.isfinite(log_odds):
             remainder = log_odds - base - math.fsum(reason.contribution for reason in reasons)
@@ -294,8 +296,8 @@ def forced(log_odds: float) -> Reason:
 def known_fact(
     program: Program, question: Question, origin: Callable[[Predicate, Sequence[int], bool], str]
 ) -> Explanation | None:
-    """Why the one atom that is asked for is what it is, where facts say so. ``origin`` says why it is known
-    of a row of indices whether it holds."""
+    """Explanation of the queried atom if facts determine it, else None. ``origin`` says why a row of indices
+    is known to hold or not."""
     asked = ExplainedAtom.of(question, Evidence(program))
     if asked.known is None:
         return None

@@ -1,8 +1,8 @@
 """The engines by name. A new one is one file and one row here; its module is imported when it is chosen.
 
-One of ``infer`` that lives outside this package is made known by :func:`register`, or by an entry point of
-its distribution: ``[project.entry-points."herbrand.engines"]``, ``name = "module:Class"``. Such a one runs
-when it is asked for by name; ``auto`` does not choose what a user never named.
+An engine of ``infer`` outside this package is added by :func:`register`, or by an entry point of its
+distribution: ``[project.entry-points."herbrand.engines"]``, ``name = "module:Class"``. One of an entry point
+runs when it is named; ``auto`` does not choose what a user never named.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ INFERENCE: dict[str, str | type] = {
 """Engines of ``infer``, in the order in which ``auto`` prefers them."""
 
 WORLDS: dict[str, str | type] = {"integer": "herbrand.engines.integer.engine:Integer"}
-"""Engines of ``infer`` that give the most probable world and nothing else."""
+"""Engines of ``infer`` that only find the most probable world."""
 
 APPROXIMATE = frozenset({"mean-field", "gibbs"})
-"""Engines of ``infer`` that never answer exactly; they stand last among the library's own."""
+"""Engines of ``infer`` that are never exact; they are last among the library's own."""
 
 GROUP = "herbrand.engines"
-"""Of the entry points by which other distributions offer engines of ``infer``."""
+"""Group of the entry points by which other distributions offer engines of ``infer``."""
 
 BOUND = {
     "exact": "herbrand.engines.credal.exact:Exact",
@@ -53,7 +53,7 @@ QUERY = {"proof": "herbrand.engines.proof.engine:ByProofs"}
 """Engines of ``query``."""
 
 MEMORY, DATABASE = "memory", "database"
-"""The places where facts are, and engines run."""
+"""Places where facts are stored, and engines run."""
 
 ENGINES: Mapping[str, Mapping[str, Mapping[str, str | type]]] = {
     MEMORY: {"infer": INFERENCE, "bound": BOUND, "query": QUERY},
@@ -66,11 +66,11 @@ ENGINES: Mapping[str, Mapping[str, Mapping[str, str | type]]] = {
         "query": {"proof": "herbrand.scale.queries:StoredProofs"},
     },
 }
-"""By place and command; on a database ``auto`` takes the first that does not refuse."""
+"""Engines by place and command; on a database ``auto`` takes the first that does not refuse."""
 
 
 def values_of(command: str, option: Option) -> tuple[str, ...]:
-    """The names that an option of a command may have; none where they cannot be listed."""
+    """Names that an option of a command accepts; empty if they cannot be listed."""
     if isinstance(option.kind, Name):
         return tuple(option.kind.names)
     if option.name == "method":  # whatever uses some option
@@ -85,7 +85,7 @@ def values_of(command: str, option: Option) -> tuple[str, ...]:
 
 
 def register(name: str, engine: str | type) -> None:
-    """Make an engine of ``infer`` known, as a class or as ``"module:Class"``; ``auto`` asks it last."""
+    """Register an engine of ``infer``, as a class or as ``"module:Class"``; ``auto`` asks it last."""
     own = INFERENCE.get(name)
     if isinstance(own, str) and own.startswith("herbrand."):
         raise UnsupportedError(f"there is an engine '{name}' already")
@@ -95,7 +95,7 @@ def register(name: str, engine: str | type) -> None:
 def engine_named(
     command: str, name: str, settings: Any, place: str = MEMORY
 ) -> Engine[Any, Any, Any, Any, Any]:
-    """An engine of a command with these settings; ``auto`` is the first, for who need not compare any."""
+    """The engine of a command with these settings; ``auto`` is the first, for callers that compare none."""
     known = ENGINES[place][command]
     if name == "auto":
         name = next(iter(known))
@@ -112,7 +112,7 @@ def runs_on_database(command: str, name: str) -> bool:
 
 
 def refuse_in_memory_only(command: str, name: str) -> None:
-    """Raise for an engine that runs on no database."""
+    """Raise UnsupportedError for an engine that does not run on a database."""
     if runs_on_database(command, name):
         return
     known = ENGINES[DATABASE][command]
@@ -130,7 +130,7 @@ def _inference_engine(name: str) -> Any:
 
 
 def offered_engines() -> dict[str, EntryPoint]:
-    """The engines of other distributions by name; one that has a name of ours is never asked for."""
+    """Engines of other distributions by name; those with a name of ours are left out."""
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in INFERENCE}
 
 
@@ -152,8 +152,8 @@ def _loaded(point: EntryPoint) -> Any:
 
 
 def takes(command: str, name: str, option: str) -> bool:
-    """Whether an engine uses an option: as the table of options has it, or, of an engine that is not the
-    library's own, as its ``options`` say (all, if it has none)."""
+    """Whether an engine uses an option: by the table of options, or for another distribution's engine by its
+    ``options`` (all, if it has none)."""
     if name == "auto":
         return not options_of(command)[option].another_model
     if command != "infer" or str((INFERENCE | WORLDS).get(name)).startswith("herbrand."):
@@ -163,16 +163,15 @@ def takes(command: str, name: str, option: str) -> bool:
 
 
 def used_settings(command: str, name: str, settings: Given) -> Given:
-    """The settings without options that the engine does not use. One of another model stays: no engine
-    answers for the theory in its place without a word."""
+    """The settings without options that the engine does not use. Options that define another model stay, so
+    that no engine silently answers for another theory."""
     known = options_of(command)
     given = [option for option in options_in(command, settings) if not known[option].another_model]
     return without(settings, [option for option in given if not takes(command, name, option)])
 
 
 def refuse_unused(command: str, name: str, settings: Any, place: str = MEMORY) -> None:
-    """Raise for an option that the engine does not use; for ``auto``, that none of those it chooses from
-    uses."""
+    """Raise for an option that the engine does not use; for ``auto``, one that none of its engines uses."""
     given = options_in(command, settings)
     if name == "auto":
         _refuse_unused_by_all(command, ENGINES[place][command], given)
@@ -180,8 +179,8 @@ def refuse_unused(command: str, name: str, settings: Any, place: str = MEMORY) -
 
 
 def engines_using(command: str, name: str, settings: Any, place: str) -> list[str]:
-    """The engine of this name; for ``auto`` the place's engines that use all options given, in order. Raises
-    where one of the options is not used by the only one that is left."""
+    """Names of the engines to try: this one, or for ``auto`` those of the place that use all given options,
+    in order. Raises if there are none, for an option that the first does not use."""
     if name != "auto":
         return [name]
     first, *others = ENGINES[place][command]
@@ -220,7 +219,7 @@ def _named(table: Mapping[str, str | type], name: str, command: str, offered: It
 
 @dataclass(frozen=True)
 class NotInstalled:
-    """Stands for an engine whose packages are not installed: it runs nothing, and says what to install."""
+    """Placeholder of an engine whose packages are not installed: it refuses, and says what to install."""
 
     name: str
     reason: str
@@ -230,7 +229,7 @@ class NotInstalled:
 
 
 def installed(command: str, name: str, settings: Any) -> Any:
-    """The engine of this name, or what stands for it where a package is missing."""
+    """The engine of this name, or a placeholder if a package is missing."""
     try:
         return engine_named(command, name, settings)
     except MissingPackageError as error:

@@ -1,4 +1,4 @@
-"""A smallest set of statements that contradict each other, found by leaving out one block after another."""
+"""Minimal inconsistent sets of statements, found by deletion of blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 
 def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], bool]) -> list[int]:
-    """A set that is inconsistent, none of which could be left out; ``everything`` is inconsistent.
+    """An inconsistent subset of ``everything``, which is inconsistent, none of whose members can be left out.
 
     >>> smallest(range(100), lambda kept: {3, 77} <= set(kept))
     [3, 77]
@@ -27,5 +27,5 @@ def smallest(everything: Sequence[int], inconsistent: Callable[[Sequence[int]], 
 
 
 def together(count: int) -> str:
-    """What messages call a set of so many statements."""
+    """Phrase of messages for a set of ``count`` statements."""
     return "this statement" if count == 1 else f"these {count} statements together"

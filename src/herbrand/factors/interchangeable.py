@@ -96,6 +96,7 @@ def _sign(
             column = rows[:, other].astype(np.uint64)
             itself = (rows[:, other] == about) & (other_type == type_name)
             mark = mixed(mark, np.where(itself, WHO, column))
+        # Hashes are added up, so that the order of facts does not matter and repeated ones count.
         np.add.at(signatures[type_name], about, mark)
 
 

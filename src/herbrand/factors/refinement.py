@@ -34,6 +34,7 @@ from herbrand.factors.graph import (
 from herbrand.factors.pieces import unique_rows
 from herbrand.row_keys import row_pointers
 
+# Increment and multipliers of the SplitMix64 generator (Steele, Lea and Flood, 2014).
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 KEPT_BITS = 40
@@ -50,6 +51,7 @@ def mixed(state: Array, value: Array | int) -> Array:
 
 def number_bits(values: Array) -> Array:
     """Hashable integers of numbers, rounded to KEPT_BITS bits, so that rounding errors mostly vanish."""
+    # Adding 0.0 turns -0.0 into 0.0: they are equal, so their hashes must be.
     mantissa, exponent = np.frexp(values + 0.0)
     finite = np.isfinite(values)
     mantissa = np.where(finite, np.rint(np.where(finite, mantissa, 0.0) * 2**KEPT_BITS), -(2.0**50))
@@ -173,6 +175,8 @@ class _Refinement:
         received = mixed(colours, 1)
         if len(sent):
             with np.errstate(over="ignore"):
+                # A sum of hashes is a hash of a multiset: the order of edges does not matter, and repeated
+                # ones count.
                 sums = np.add.reduceat((sent * self.times)[self.by_axis], self.begins)
             received[self.axes_with_edges] = mixed(colours[self.axes_with_edges], sums)
         return received
