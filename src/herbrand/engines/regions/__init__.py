@@ -1,1 +1,1 @@
-"""Generalized belief propagation over counts: regions whose messages are joint distributions of counts."""
+"""Generalized belief propagation over counts: messages between regions are distributions of joint counts."""

@@ -1,8 +1,8 @@
-"""Which clusters make the largest regions, under a bound on what one may cost.
+"""Construction of the clusters that become the largest regions, under a bound on their tables.
 
-The smallest choice is one cluster a formula. Clusters that share variables are then merged, two at a time, as
-long as the table of both together stays within the bound: each merge moves inference from between regions to
-within one. When one cluster holds everything, the answer is exact.
+The smallest choice is one cluster for each formula. Clusters that share variables are then merged, two at a
+time, while the table of both together stays within the bound: each merge moves inference from between regions
+to within one. When one cluster holds everything, the answer is exact.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from herbrand.engines.regions.graph import Region, RegionIndex, joined, maximal
 
 @dataclass(frozen=True)
 class Merge:
-    """Of two clusters. ``gain``: how many clusters come inside, how much the two share, how much is said
-    about what they share; of equals the smaller table. The most promising one comes first."""
+    """A merge of two clusters. ``gain``: number of clusters that are absorbed, number of shared
+    variables, strength of the factors about those, and, for ties, the smaller table. The most promising
+    merge compares smallest."""
 
     pair: tuple[Region, Region]
     gain: tuple[int, int, float, float]
@@ -31,14 +32,15 @@ class Merge:
 
 
 def one_a_formula(graph: CountGraph) -> list[Region]:
-    """What factors are about, less what is inside others; and variables that no factor is about."""
+    """A cluster for each factor, without those inside others, and for each variable that no
+    factor is about."""
     alone = [graph.all_of((variable,)) for variable in range(len(graph.variables))]
     return maximal([*graph.parts, *alone])
 
 
 def within(graph: CountGraph, cost: float) -> list[Region]:
-    """For each factor all elements of its variables; where that would be more than ``cost`` entries, only so
-    many elements as one grounding names of the variables that make it largest."""
+    """A cluster for each factor with all elements of its variables. While that has more than ``cost``
+    entries, the largest variables are reduced to the number of elements that one grounding names."""
     alone = [Region(((variable, 1),)) for variable in range(len(graph.variables))]
     return maximal(_taken(graph, part, cost) for part in maximal([*graph.parts, *alone]))
 
@@ -55,7 +57,7 @@ def _taken(graph: CountGraph, part: Region, cost: float) -> Region:
 def merged(
     graph: CountGraph, clusters: Iterable[Region], cost: float, budget: Budget = UNLIMITED
 ) -> list[Region]:
-    """Clusters merged greedily, the most promising two first, into tables of at most ``cost`` entries."""
+    """Merge clusters greedily, the most promising pair first, into tables of at most ``cost`` entries."""
     strength = {about: _strength(table) for about, table in graph.factors.items()}
     known, left = RegionIndex(strength), RegionIndex(clusters)
     merges = [
@@ -87,7 +89,7 @@ def _merges(
     strength: dict[Region, float],
     cost: float,
 ) -> Iterator[Merge]:
-    """All of a cluster with others. ``known``: what factors are about."""
+    """Yield all merges of a cluster with others. ``known``: regions of the factors."""
     for other in clusters.sharing(one):
         pair = (min(one, other), max(one, other))
         union = joined(*pair)
@@ -100,6 +102,6 @@ def _merges(
 
 
 def _strength(table: np.ndarray) -> float:
-    """How much a factor can move a log-weight."""
+    """Range of the log-weights of a factor; infinite if one is."""
     finite = table[np.isfinite(table)]
     return float(np.ptp(finite)) if finite.size == table.size and table.size else np.inf

@@ -1,9 +1,9 @@
-"""A program as a graphical model over counts: what regions are made of.
+"""A program as a graphical model over counts, from which regions are made.
 
 Takes a summation of exact counting; gives a :class:`CountGraph`. A variable is an axis: all vectors of counts
-that some alike elements can have (those that evidence links are on one axis). Its prior has the number of
-ways to have each; what several variables say together are factors. Summing it all out would be exact lifted
-inference, whatever is known and however many constants there are.
+that some interchangeable elements can have (those that evidence links are on one axis). Its prior includes
+the number of ways to have each vector; factors are over several variables. Summing everything out would be
+exact lifted inference, for any evidence and any number of constants.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from herbrand.engines.regions.graph import Region, Scope, whole
 from herbrand.engines.regions.variables import RegionVariable
 
 Line = tuple[np.ndarray, np.ndarray]
-"""Base and slope of a table along one variable, over the others."""
+"""Intercept and slope of a table that is linear along one variable, as tables over the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountGraph:
-    """``factors``: log-tables by what they are about, no two about the same; ``constant`` is in no region.
+    """Model over counts. ``factors``: log-tables by their regions, one for each region; ``constant``:
+    log-weight outside all regions.
 
-    Where all is counted there is a ``layout``, and every factor is about all elements of its variables.
-    ``wide``: by scope the terms whose tables are not made. ``linear``: for each scope the variables along
-    which all that is said over it is a line.
+    If everything is counted there is a ``layout``, and every factor is about all elements of its variables.
+    ``wide``: terms by scope whose tables are not made. ``linear``: for each scope the variables along which
+    the sum of its factors is linear.
     """
 
     variables: tuple[RegionVariable, ...]
@@ -45,29 +46,29 @@ class CountGraph:
 
     @cached_property
     def elements(self) -> tuple[int, ...]:
-        """How many elements each variable has for regions to take."""
+        """Number of elements of each variable that regions can take."""
         return tuple(variable.elements for variable in self.variables)
 
     @property
     def counted(self) -> CountLayout:
-        """The layout of what is all counted."""
+        """Layout of a graph in which everything is counted."""
         assert self.layout is not None
         return self.layout
 
     @cached_property
     def parts(self) -> tuple[Region, ...]:
-        """What each factor is about."""
+        """Region of each factor."""
         return (*self.factors, *map(self.all_of, self.wide))
 
     def all_of(self, scope: Iterable[int]) -> Region:
         return whole(scope, self.elements)
 
     def shape(self, region: Region) -> tuple[int, ...]:
-        """Of a table over a region."""
+        """Shape of a table over a region."""
         return tuple(self.variables[v].rows(number) for v, number in region.taken)
 
     def entries(self, region: Region) -> float:
-        """The size of a table over a region."""
+        """Number of entries of a table over a region."""
         return float(math.prod(map(float, self.shape(region))))
 
     def holds_wide(self, region: Region) -> bool:
@@ -75,7 +76,8 @@ class CountGraph:
         return any(self.all_of(scope).fits(region) for scope in self.wide)
 
     def made(self, region: Region) -> float:
-        """How many entries a cluster makes at most: of a wide one, two lines'."""
+        """Upper bound on the entries that a cluster makes; for a wide one, those of an intercept
+        and a slope."""
         if not self.holds_wide(region):
             return self.entries(region)
         within = [scope for scope in (*self._scopes, *self.wide) if set(scope) <= set(region.scope)]
@@ -83,14 +85,14 @@ class CountGraph:
         return 2 * self.entries(region) / sizes[1]
 
     def lines(self, scope: Scope, factors: Iterable[Scope]) -> Scope:
-        """The variables along which all factors within a scope are lines; those over one variable are said of
-        it alone, and bend nothing."""
+        """Variables of a scope along which all its factors are linear; factors over one variable are handled
+        separately and do not count."""
         inside = [factor for factor in factors if len(factor) > 1 and set(factor) <= set(scope)]
         bent = {variable for factor in inside for variable in set(factor) - self.linear[factor]}
         return tuple(v for v in scope if v not in bent)
 
     def table(self, scope: Scope) -> np.ndarray:
-        """A factor's table, made anew if it is wide."""
+        """Table of a factor, computed anew if it is wide."""
         if scope not in self.wide:
             return self.factors[self.all_of(scope)]
         made = self.counted.factors
@@ -100,7 +102,7 @@ class CountGraph:
         return np.sum([settled_left_out(*table, self.variables)[1] for table in tables], axis=0)
 
     def line(self, scope: Scope, variable: int) -> Line:
-        """A factor as a line along a variable that it is linear in."""
+        """Intercept and slope of a factor along a variable in which it is linear."""
         place = scope.index(variable)
         if scope not in self.wide:
             table, counts = self.table(scope), self.variables[variable].all_counts[:, 1]
@@ -122,8 +124,8 @@ class CountGraph:
 
 
 def count_graph(summation: Summation, most: float = np.inf, budget: Budget = UNLIMITED) -> CountGraph:
-    """The graph of a summation that is possible at all, with everything counted; tables of more than ``most``
-    entries are not made where one variable can always be summed out."""
+    """Count graph of a summation that is not impossible, with everything counted. Tables of more than
+    ``most`` entries are not made if one variable can always be summed out instead."""
     layout = summation.layout()
     pools = {summation.bunches.all[number].pool for number in summation.bunches.whole_pools}
     variables = []
@@ -159,19 +161,19 @@ def count_graph(summation: Summation, most: float = np.inf, budget: Budget = UNL
 
 
 def add(factors: dict[Region, np.ndarray], about: Region, table: np.ndarray) -> None:
-    """Puts a table to those that are about the same."""
+    """Add a table to the factor about the same region."""
     factors[about] = factors[about] + table if about in factors else table
 
 
 def ascending(names: Sequence[str], table: np.ndarray) -> tuple[Scope, np.ndarray]:
-    """The axes' numbers in rising order, and the table turned so."""
+    """Numbers of the axes in ascending order, and the table transposed accordingly."""
     numbers = [_number(name) for name in names]
     order = sorted(range(len(numbers)), key=lambda place: numbers[place])
     return tuple(numbers[place] for place in order), np.transpose(table, order)
 
 
 def _open_structure(layout: CountLayout) -> Structure:
-    """Which tables there are over axes of more than one row, and along which of these they are lines."""
+    """Structure of the tables over axes with more than one row, with the axes along which they are linear."""
     linear: dict[Axes, frozenset[str]] = {}
     for names, lines in layout.structure.linear.items():
         scope = _open(names, layout)
@@ -184,7 +186,8 @@ def _open(names: Axes, layout: CountLayout) -> Axes:
 
 
 def _is_wide(structure: Structure, names: Axes, most: float) -> bool:
-    """Whether a table is too large to be made, and need not be: neither it nor any that it is inside of."""
+    """Whether a table is too large to be made and need not be: it, and each table that contains its axes, can
+    have one axis summed out."""
     if structure.entries(names) <= most:
         return False
     around = (scope for scope in structure.linear if set(names) <= set(scope))
@@ -202,12 +205,12 @@ def _number(name: str) -> int:
 def settled_left_out(
     scope: Scope, table: np.ndarray, variables: Sequence[RegionVariable]
 ) -> tuple[Scope, np.ndarray]:
-    """A factor over the variables that have more than one row: where evidence settles all, none is left."""
+    """Factor without the variables of a single row, whose counts evidence determines."""
     settled = tuple(place for place, variable in enumerate(scope) if len(variables[variable]) == 1)
     return tuple(v for v in scope if len(variables[v]) > 1), np.squeeze(table, settled)
 
 
 def _weights(prior: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """One element's log-weights: there is one way only for all of them to be in the same profile."""
+    """Log-weights of one element [profile], from the single way for all elements to have the same profile."""
     count = counts[0].sum()
     return np.array([prior[counts[:, k] == count][0] / count for k in range(counts.shape[1])])

@@ -1,9 +1,8 @@
-"""Lifted generalized belief propagation: regions hold sets of alike atoms and exchange counts.
+"""Lifted generalized belief propagation: regions hold sets of interchangeable atoms and exchange counts.
 
-Guarantee: ``exact`` where the regions form a tree, one region included; else ``approximation``, for marginals
-and log-partition alike. What cannot be counted, or has no formula whose table over counts is within the cost,
-it hands over: :func:`with_messages` leaves it to the messages of belief propagation, at their cost, and the
-answer says so.
+Guarantee: ``exact`` if the regions form a tree, one region included; else ``approximation``, for marginals
+and log-partition alike. If the program cannot be counted, or the table of some formula would exceed the cost,
+:func:`with_messages` falls back to the messages of belief propagation, at their cost, and the answer says so.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ STARTS = 2
 ROUNDS_A_START = 300
 EXPECTED_ROUNDS = 50
 MOST_ESTIMATED = 1e7
-"""Operations: where counting takes more, an estimate is made from shapes, and nothing is counted for it."""
+"""Operations of counting above which the estimate is made from shapes, without counting."""
 AT_REST = 1e-10
-"""Regions without cycles are exact once they agree; until then they go on."""
+"""Residual at which regions without cycles, which are exact once they agree, are at rest."""
 
 STRUCTURES: dict[str, dict[str, bool]] = {
     "merged": {},
@@ -55,11 +54,12 @@ STRUCTURES: dict[str, dict[str, bool]] = {
     "partial": {"partial": True},
     "ground": {"lift": False},
 }
-"""What the user may name: formulas merged into clusters; one a cluster that sends joint counts, or of one
-constant at a time; clusters that may take some constants at a time; or one ground formula a region."""
+"""Structures that the user may name: formulas merged into clusters; one formula a cluster, sending joint
+counts, or counts of one constant at a time; clusters that may take some constants at a time; one ground
+formula a region."""
 
 SAME_MODE = 0.5
-"""Lower bounds nearer than this may be of one mode, or of two that weigh much the same."""
+"""Difference up to which lower bounds may be of one mode, or of two of about equal weight."""
 
 OUTDONE = (
     "they are in a mode whose lower bound on the log-partition is larger than that of any start of regions"
@@ -70,7 +70,8 @@ AS_ASKED = "each region is one ground formula (--structure ground)"
 
 @dataclass(frozen=True, eq=False)
 class RegionState:
-    """``runs``: for each part its starts; ``loopy``: what messages between ground atoms came to."""
+    """State of a run. ``runs``: the starts of each part; ``loopy``: fixed point of messages between ground
+    atoms, None without one."""
 
     lasting: ClassVar[bool] = True
     question: Question
@@ -82,12 +83,13 @@ class RegionState:
 
 @dataclass(frozen=True)
 class Regions:
-    """``cost`` bounds the entries of a region's table. ``joint``: regions exchange counts, else of
-    one element at a time; ``merge``: formulas are put together in clusters; unless ``lift`` each region is
-    one ground formula, as in ``bp``; ``partial``: where counting all is too dear, regions take some constants
-    at a time. ``starts`` begin from different messages, the last from what ``bp`` comes to rest at. Of those
-    at rest the one with the largest lower bound on the log-partition is taken, and among bounds within
-    ``SAME_MODE`` the one with the largest region free energy, which is a heuristic and bounds nothing."""
+    """Settings of regions. ``cost``: bound on the entries of a region's table. ``joint``: regions exchange
+    joint counts, else of one element at a time. ``merge``: formulas are merged into clusters. Without
+    ``lift`` each region is one ground formula, as in ``bp``. ``partial``: if counting all is too expensive,
+    regions take some constants at a time. ``starts``: number of runs from different messages, the last from
+    the fixed point of ``bp``. Of the runs at rest the one with the largest lower bound on the log-partition
+    is taken, and among bounds within ``SAME_MODE`` the one with the largest region free energy, which is a
+    heuristic and bounds nothing."""
 
     budget: Budget = UNLIMITED
     cost: float | None = None
@@ -119,13 +121,13 @@ class Regions:
 
     @property
     def messages(self) -> BeliefPropagation:
-        """Messages between ground atoms, with the same settings."""
+        """Belief propagation between ground atoms, with the same settings."""
         return BeliefPropagation.with_settings(
             Settings(budget=self.budget, schedule=self.schedule, damping=self.damping)
         )
 
     def _construction(self, within: Budget) -> Construction:
-        """What makes the regions."""
+        """Construction of the regions with these settings."""
         return Construction(self.budget, self.cost, self.joint, self.merge, self.partial, within)
 
     def prepare(
@@ -146,7 +148,7 @@ class Regions:
         return Prepared(lambda: state, lambda: self._cost(state))
 
     def _counting(self, problem: Problem, within: Budget) -> costs.Cost:
-        """What counting alone costs, which may be too much to be done for an estimate."""
+        """Cost of counting alone, which may be too much to be done for an estimate."""
         try:
             return self._construction(within).counting(problem)
         except NotLiftableError:  # some constants at a time, if they may
@@ -181,7 +183,8 @@ class Regions:
         return RegionState(question, problem, parts, tuple(self._begun(part, loopy) for part in parts), loopy)
 
     def step(self, state: RegionState) -> RegionState | SecondState[BeliefState]:
-        """A round of the first start that is not done yet; when all are, of the best that is not at rest."""
+        """Take a round of the first start that is not done; when all are, of the best one that is
+        not at rest."""
         part, number = self._next(state)
         runs = state.runs[part]
         if number == len(runs):
@@ -194,7 +197,7 @@ class Regions:
         return self._outdone(replace(state, runs=(*state.runs[:part], runs, *state.runs[part + 1 :])))
 
     def residual(self, state: RegionState) -> float:
-        """How far the best runs are from rest; infinity while there are starts left to try."""
+        """Largest residual of the best runs; infinite while there are starts left to try."""
         pairs = zip(state.parts, state.runs, strict=True)
         if any(self._waiting(part, runs) is not None for part, runs in pairs):
             return math.inf
@@ -216,7 +219,7 @@ class Regions:
         )
 
     def explain(self, state: RegionState, status: Status) -> Explanation:
-        """The log-odds shared out among the statements of the atom's region and what others send it."""
+        """Share the log-odds out among the statements of the atom's region and the messages from others."""
         asked = ExplainedAtom.of(state.question, state.problem.evidence)
         solution = self._solution(state)
         best = [self._best(runs) for runs in state.runs]
@@ -225,8 +228,8 @@ class Regions:
         return explained(asked, solution, believed, guarantee, self.name)
 
     def _begun(self, part: RegionPart, loopy: Loopy | None = None) -> tuple[RegionRun, ...]:
-        """Runs from different messages, the last from what messages between ground atoms came to rest at;
-        where the end does not depend on them one is enough."""
+        """Runs from different messages, the last from the fixed point of messages between ground atoms; one
+        run if the result does not depend on the start."""
         dice, propagation = np.random.default_rng(self.seed), part.propagation
         leanings = [drawn_leanings(propagation, dice) for _ in range(self._starts(part) - 1)]
         if loopy is not None and leanings:
@@ -237,8 +240,8 @@ class Regions:
         return 1 if part.propagation.graph.acyclic else self.starts
 
     def _outdone(self, state: RegionState) -> RegionState | SecondState[BeliefState]:
-        """The messages of belief propagation instead, where these are known to be in a better mode than
-        all that regions have come to rest in."""
+        """The state, or that of belief propagation if its mode is known to be better than all in which
+        regions came to rest."""
         pairs = list(zip(state.parts, state.runs, strict=True))
         if state.loopy is None or len(pairs) > 1 or self._waiting(*pairs[0]) is not None:
             return state
@@ -248,7 +251,8 @@ class Regions:
         return SecondState(state.loopy.state, OUTDONE)
 
     def _not_compared(self, state: RegionState) -> str:
-        """Why no lower bound decided between regions and ``bp``; empty where one did, or none is needed."""
+        """Reason why no lower bound decided between regions and ``bp``; empty if one did, or
+        none is needed."""
         if self._guarantee(state) is Guarantee.EXACT:
             return ""
         if self.starts == 1:
@@ -265,7 +269,7 @@ class Regions:
         return ""
 
     def _next(self, state: RegionState) -> tuple[int, int]:
-        """The part and the number of the run to go on with."""
+        """Number of the part and of its run that takes the next step."""
         for part, runs in enumerate(state.runs):
             number = self._waiting(state.parts[part], runs)
             if number is not None:
@@ -275,7 +279,8 @@ class Regions:
         return part, state.runs[part].index(best[part])
 
     def _waiting(self, part: RegionPart, runs: tuple[RegionRun, ...]) -> int | None:
-        """The first run that is not done; a new one, on gentler regions, where none came to rest."""
+        """Number of the first run that is not done; of a new one, on gentler regions, if none
+        came to rest."""
         for number, run in enumerate(runs):
             if not self._at_rest(run) and run.rounds < ROUNDS_A_START:
                 return number
@@ -287,8 +292,8 @@ class Regions:
         return run.pace.moved <= (min(self.tolerance, AT_REST) if exact else self.tolerance)
 
     def _best(self, runs: tuple[RegionRun, ...]) -> RegionRun:
-        """Of those at rest in the mode of the largest lower bound the one with the largest free energy; else
-        the one nearest to rest."""
+        """Of the runs at rest in the mode of the largest lower bound, the one with the largest free energy;
+        if none is at rest, the one nearest to it."""
         at_rest = [run for run in runs if self._at_rest(run)]
         if not at_rest:
             return min(runs, key=lambda run: run.pace.moved)
@@ -299,19 +304,20 @@ class Regions:
         return max(same, key=lambda run: run.propagation.free_energy(run.messages))
 
     def _guarantee(self, state: RegionState) -> Guarantee:
-        """Of the regions that the answer is read from, which may be gentler ones than the first."""
+        """Guarantee of the regions from which the answer is read, which may be gentler ones
+        than the first."""
         acyclic = all(self._best(runs).propagation.graph.acyclic for runs in state.runs)
         return Guarantee.EXACT if acyclic else Guarantee.APPROXIMATION
 
     def _without(self, state: RegionState, part: int) -> RegionState:
-        """Without a part that messages have found impossible."""
+        """The state without a part that messages have shown to be impossible."""
         if len(state.parts) == 1:
             raise contradiction(state.problem.evidence.program, self.budget, self.name)
         parts = (*state.parts[:part], *state.parts[part + 1 :])
         return replace(state, parts=parts, runs=(*state.runs[:part], *state.runs[part + 1 :]))
 
     def _solution(self, state: RegionState) -> Solution:
-        """What the best runs make of all parts together."""
+        """Solution from the best runs of all parts."""
         totals, probabilities = [], []
         for part, runs in zip(state.parts, state.runs, strict=True):
             best = self._best(runs)
@@ -325,12 +331,12 @@ class Regions:
 
 
 def _clamps(state: RegionState) -> list[int]:
-    """For each part how many times counts are listed again to read what is asked."""
+    """Number of times that counts are listed again to read the queried atoms, for each part."""
     signature, question = state.problem.evidence.program.signature, state.question
     asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
     return [costs.clamps(part.summation, asked) for part in state.parts]
 
 
 def with_messages(regions: Regions) -> Fallback:
-    """Regions, and where these cannot be, or are outdone, the messages of belief propagation."""
+    """Regions, with the messages of belief propagation as a fallback where regions are refused or outdone."""
     return Fallback(regions, regions.messages, "messages are those of bp")

@@ -1,8 +1,8 @@
-"""From what regions believe of counts to what is expected of every atom.
+"""Expected states of every atom, from the beliefs of regions about counts.
 
 Takes a summation and beliefs over its axes; :class:`Believed` gives the same :class:`Sums` that an exact
 summation gives, so that atoms are looked up in the same way. Given the counts, everything within an axis is
-exact: what is expected is the gradient of the axis's log-ways, averaged over the believed counts.
+exact: the expectation is the gradient of the axis's log-ways, averaged over the believed counts.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from herbrand.engines.regions.tables import summed
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """What regions believe, at rest or not."""
+    """Beliefs of regions for some messages, at rest or not."""
 
     propagation: Propagation
     messages: Messages
 
     def of(self, scope: Scope) -> np.ndarray | None:
-        """Log-probabilities over the counts of some variables; ``None`` where no region has them all."""
+        """Log-probabilities of the joint counts of some variables; None if no region contains them all."""
         return self.about(self.propagation.counts.all_of(scope))
 
     def about(self, needed: Region) -> np.ndarray | None:
-        """Log-probabilities of the counts of so many elements; ``None`` where no region takes as many.
+        """Log-probabilities of the counts of a number of elements; None if no region takes as many.
 
-        Regions need not take what has one count only.
+        Variables with a single vector of counts need not be in the region.
         """
         counts = self.propagation.counts
         shape = counts.shape(needed)
@@ -51,7 +51,7 @@ class Beliefs:
 
 
 class Believed:
-    """Stands for a :class:`Summation` where probabilities are looked up."""
+    """Replacement of a :class:`Summation` for looking up probabilities."""
 
     def __init__(self, summation: Summation, beliefs: Beliefs) -> None:
         self.tabulated = summation.tabulated
@@ -60,7 +60,7 @@ class Believed:
         self._summation, self._beliefs = summation, beliefs
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
-        """What is expected; with an element clamped, given that it has that profile."""
+        """Expectations; with an element clamped, given that it has that profile."""
         if clamp is None:
             return _expected(self._beliefs.propagation.counts.counted, self._tables)
         layout = self._summation.layout(clamp)
@@ -68,7 +68,8 @@ class Believed:
 
     @cached_property
     def _tables(self) -> dict[Scope, np.ndarray]:
-        """Believed probabilities of each axis's counts, and of those of every two that pairs link."""
+        """Believed probabilities of each axis's counts, and of the joint counts of each two axes
+        that pairs link."""
         scopes = [(i,) for i in range(len(self._beliefs.propagation.counts.variables))]
         scopes += [
             tuple(sorted(_numbers(names)))
@@ -77,7 +78,7 @@ class Believed:
         return {scope: np.exp(own) for scope in scopes if (own := self._beliefs.of(scope)) is not None}
 
     def likely(self, clamp: Clamp) -> np.ndarray:
-        """How likely the element has the profile, for each row of counts of its axis, as a logarithm."""
+        """Log-probability that the element has the profile, for each row of counts of its axis."""
         axis = self._beliefs.propagation.counts.counted.axes[self._axis_of(clamp)]
         pool = self.bunches.all[clamp.bunch].pool
         if clamp.bunch in self.bunches.whole_pools:
@@ -114,8 +115,8 @@ class Believed:
 
 
 class BelievedApart:
-    """Stands for a :class:`Summation` where regions take some elements only: what one element, and two that a
-    link is about, are believed to be."""
+    """Replacement of a :class:`Summation` where regions take only some elements: beliefs about one element,
+    and about each two that a link connects."""
 
     def __init__(self, summation: Summation, beliefs: Beliefs) -> None:
         self.tabulated = summation.tabulated
@@ -125,20 +126,20 @@ class BelievedApart:
         self._variable = {bunch.pool: number for number, bunch in enumerate(summation.bunches.all)}
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
-        """What is expected; nothing is ever clamped, since every pool is of one class."""
+        """Expectations; nothing is ever clamped, since every pool has a single class."""
         assert clamp is None
         states = tuple(map(self._states, range(len(self.bunches.all))))
         pairs = {link[1:]: self._pairs(link) for link in set(self.tabulated.tables) - self.tabulated.flat}
         return Sums(arrays.zeros(()), states, {}, pairs)
 
     def profiles(self, number: int) -> np.ndarray:
-        """The probability of each profile for an element of a variable."""
+        """Probability of each profile for one element of a variable."""
         log_belief = self._beliefs.about(Region(((number, 1),)))
         assert log_belief is not None
         return np.exp(log_belief) @ self._beliefs.propagation.counts.variables[number].counts(1)
 
     def _states(self, number: int) -> np.ndarray:
-        """How many elements of a bunch are expected in each state."""
+        """Expected number of elements of a bunch in each state."""
         bunch = self.bunches.all[number]
         cells = self.tabulated.cells[bunch.pool]
         weights = self.tabulated.weights[self.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
@@ -153,7 +154,7 @@ class BelievedApart:
         return len(bunch) * self.profiles(number)[profile] * share
 
     def _pairs(self, link: Link) -> np.ndarray:
-        """How many pairs of elements are expected in each two profiles."""
+        """Expected number of pairs of elements in each two profiles."""
         one, other = (self._variable[pool] for pool in link[1:])
         variables = self._beliefs.propagation.counts.variables
         about = Region(((one, 2),)) if one == other else Region(tuple(sorted([(one, 1), (other, 1)])))
@@ -170,7 +171,8 @@ class BelievedApart:
 
 
 def _expected(layout: CountLayout, tables: dict[Scope, np.ndarray]) -> Sums:
-    """The gradient of the average log-ways, which is that of the total at these beliefs."""
+    """Sums whose gradient is that of the average log-ways, which equals that of the total
+    at these beliefs."""
     terms = [_average(tables[i,], axis.prior) for i, axis in enumerate(layout.axes)]
     for names, table in layout.pair_tables:
         numbers = _numbers(names)
@@ -182,7 +184,7 @@ def _expected(layout: CountLayout, tables: dict[Scope, np.ndarray]) -> Sums:
 
 
 def _average(believed: np.ndarray, table: Array) -> Array:
-    """Over what is possible."""
+    """Mean of a table over the entries with positive belief."""
     here = arrays.from_numpy(believed > 0)
     return (arrays.from_numpy(np.ascontiguousarray(believed))[here] * table[here]).sum()
 
@@ -192,13 +194,13 @@ def _numbers(names: tuple[str, ...]) -> Scope:
 
 
 def _same(axis: Axis, others: Sequence[Axis]) -> Axis:
-    """The axis of the same pools."""
+    """The axis with the same pools."""
     return next(other for other in others if set(other.pools) == set(axis.pools))
 
 
 def _ratio(before: Axis, after: Axis) -> tuple[np.ndarray, np.ndarray]:
-    """What an element's clamp makes of the ways to have each row of counts, as a log-ratio [row before]; and
-    the row before of each row after."""
+    """Log of the share of the ways to have each row of counts that an element's clamp leaves [row before],
+    and the row before of each row after."""
     places = {tuple(row): i for i, row in enumerate(_counts(before).tolist())}
     rows = np.array([places[tuple(row)] for row in _counts(after).tolist()], dtype=np.int64)
     ratio = np.full(len(before), -np.inf)

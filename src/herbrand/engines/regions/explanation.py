@@ -1,9 +1,9 @@
-"""Why an atom has its probability, as one region sees it: its statements, and what other regions send it.
+"""Explanation of an atom's probability from one region: its statements, and the messages from other regions.
 
-Let everything in a cluster that counts the atom, its statements' tables and the messages that enter it, be
-scaled by s. At s = 0 only what is known and said of single elements speaks; at s = 1 the log-odds are the
-answer's, as far as regions agree. The rate at which they change is a sum over tables and messages, so its
-integral from 0 to 1 shares the log-odds out, as in exact inference.
+Let the tables of a cluster that counts the atom, and the messages that enter it, be scaled by s. At s = 0
+only the priors of single elements count; at s = 1 the log-odds are the answer's, up to disagreement among
+regions. The rate at which they change is a sum over tables and messages, so its integral from 0 to 1 shares
+the log-odds out, as in exact inference.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HARD = "hard statements"
 def explained(
     asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
 ) -> Explanation:
-    """The log-odds of a latent atom's value, shared out where one element's counts decide it."""
+    """Explain the log-odds of a latent atom's value, with reasons if the counts of one element decide it."""
     chances = solution.of(asked.predicate, asked.codes)[0]
     value = _log_odds(float(chances[asked.value]), float(np.delete(chances, asked.value).sum()))
     if not math.isfinite(value):
@@ -54,8 +54,8 @@ def explained(
 
 
 def _around(asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
-    """The cluster that counts the atom; none for an atom of two elements, or where propositions that pairs
-    depend on were tried one value after another."""
+    """The cluster that counts the atom; None for an atom of two elements, or if propositions that pairs
+    depend on were conditioned on."""
     if any(beliefs.propagation.counts.layout is None for beliefs in believed):
         return None
     arity = asked.evidence.program.signature.predicates[asked.predicate].arity
@@ -67,7 +67,7 @@ def _around(asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs
 
 @dataclass(frozen=True, eq=False)
 class _Around:
-    """An atom of one element, and the first cluster that has the counts of its axis."""
+    """An atom of one element, and the first cluster that contains the counts of its axis."""
 
     asked: ExplainedAtom
     shares: AtomProbabilities
@@ -79,7 +79,7 @@ class _Around:
         return self._region in self.beliefs.propagation.wide
 
     def shared_out(self) -> tuple[float, tuple[Reason, ...]]:
-        """The base, and a reason for each statement and for all messages."""
+        """Base, and a reason for each statement and one for all messages."""
         holds = along(self._holding, (self._variable,), self._scope)
         tables, forbidden = self._tables()
         start = sum((self._prior(v) for v in self._scope), start=forbidden)
@@ -95,7 +95,7 @@ class _Around:
 
     @cached_property
     def _place(self) -> tuple[int, int, Own]:
-        """The family, the bunch and the own atom."""
+        """Family, bunch and own atom of the explained atom."""
         summation = self.shares.summation
         types = self.asked.evidence.program.signature.predicates[self.asked.predicate].types
         own = Own(self.asked.predicate)
@@ -104,7 +104,7 @@ class _Around:
 
     @cached_property
     def _variable(self) -> int:
-        """The axis that counts the element."""
+        """Axis that counts the element."""
         pool = self.shares.summation.bunches.all[self._place[1]].pool
         axes = self.beliefs.propagation.counts.counted.axes
         return next(i for i, axis in enumerate(axes) if pool in axis.pools)
@@ -123,7 +123,7 @@ class _Around:
 
     @cached_property
     def _holding(self) -> np.ndarray:
-        """How likely the atom has the value, for each row of the axis's counts."""
+        """Probability that the atom has the value, for each row of the axis's counts."""
         family, number, own = self._place
         tabulated = self.shares.summation.tabulated
         bunch = self.shares.summation.bunches.all[number]
@@ -142,7 +142,8 @@ class _Around:
         return np.clip(total, 0.0, 1.0)
 
     def _tables(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """What each statement, and all messages together, give the cluster; and what is forbidden in it."""
+        """Finite part of the table of each statement, and of all messages together; and
+        the forbidden entries."""
         tables: dict[str, np.ndarray] = {}
         propagation = self.beliefs.propagation
         forbidden = np.zeros(propagation.counts.shape(propagation.graph.regions[self._region]))
@@ -153,7 +154,7 @@ class _Around:
         return tables, forbidden
 
     def _stated(self) -> Iterator[tuple[str, np.ndarray]]:
-        """The tables of the cluster's own statements."""
+        """Yield the tables of the cluster's own statements."""
         propagation = self.beliefs.propagation
         layout, graph = propagation.counts.counted, propagation.graph
         here = {
@@ -169,7 +170,7 @@ class _Around:
                 yield text, along(table, scope, self._scope)
 
     def _texts(self) -> Iterator[str]:
-        """For each factor, the statement that it is of; the pairs of two pools may be of several."""
+        """Yield the statement of each factor; the pairs of two pools may have several."""
         scene = self.shares.summation.scene
         for one, other in self.beliefs.propagation.counts.counted.pairs:
             families = {scene.pools[one].family, scene.pools[other].family}
@@ -185,14 +186,14 @@ class _Around:
         return statement_text(program.statements[statement])
 
     def _incoming(self) -> Iterator[tuple[str, np.ndarray]]:
-        """The messages that enter the cluster, as one."""
+        """Yield the messages that enter the cluster, as one table."""
         propagation = self.beliefs.propagation
         if propagation.graph.entering[self._region]:
             yield "messages from other regions", propagation.heard(self._region, self.beliefs.messages)
 
 
 def _shares(belief: np.ndarray, holds: np.ndarray) -> np.ndarray:
-    """Probabilities of counts given what holds in a share of each."""
+    """Probabilities of counts given an event that has the probabilities ``holds``."""
     weights = np.exp(belief - belief.max()) * holds
     total = weights.sum()
     return weights / total if total > 0 else weights

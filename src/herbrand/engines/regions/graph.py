@@ -1,4 +1,4 @@
-"""Which regions there are, which pass messages to which, and how often each is counted.
+"""Region graphs: regions, their edges, and counting numbers.
 
 A variable is some alike elements, and a region takes some number of them: all, so that it is about their
 counts, or a few, so that it stands for as many ground regions as there are choices. Nothing is grounded: how
@@ -30,15 +30,15 @@ from itertools import chain, product
 from herbrand.budget import UNLIMITED, Budget
 
 Scope = tuple[int, ...]
-"""Variables, ascending."""
+"""Numbers of variables, ascending."""
 
 Elements = Sequence[int]
-"""How many elements each variable has."""
+"""Number of elements of each variable."""
 
 
 @dataclass(frozen=True, order=True)
 class Region:
-    """``taken``: (variable, how many of its elements, at least one), variables ascending."""
+    """A region: ``taken`` lists (variable, number of its elements, at least one), variables ascending."""
 
     taken: tuple[tuple[int, int], ...]
 
@@ -55,21 +55,21 @@ class Region:
 
     @property
     def size(self) -> int:
-        """How many elements it takes."""
+        """Number of elements that it takes."""
         return sum(number for _, number in self.taken)
 
     def fits(self, other: Region) -> bool:
-        """Whether the other region takes as many elements of everything, or more."""
+        """Whether the other region takes at least as many elements of every variable."""
         return all(number <= other.numbers.get(variable, 0) for variable, number in self.taken)
 
     def inside(self, other: Region) -> bool:
-        """Whether it is a smaller part of the other region."""
+        """Whether it fits in the other region and differs from it."""
         return self != other and self.fits(other)
 
 
 class RegionIndex:
-    """Some regions, by the variables that they take: what fits in one, or it in what, is looked for among
-    few."""
+    """Index of regions by the variables that they take, to find regions that fit in one, or that
+    one fits in."""
 
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self.all: dict[Region, None] = {}
@@ -88,32 +88,32 @@ class RegionIndex:
             del self.taking[variable][region]
 
     def sharing(self, region: Region) -> dict[Region, None]:
-        """Those that take elements of a variable of the region's."""
+        """Regions that take elements of one of the region's variables."""
         return {other: None for v in region.scope for other in self.taking.get(v, ())}
 
     def inside(self, region: Region) -> list[Region]:
-        """Those that take something and fit in the region: it is one of them if it is here."""
+        """Regions that take something and fit in the region, itself included if it is here."""
         return [other for other in self.sharing(region) if other.fits(region)]
 
     def around(self, region: Region) -> list[Region]:
-        """Those that the region fits in: it is one of them if it is here."""
+        """Regions that the region fits in, itself included if it is here."""
         fewest = min((self.taking.get(v, {}) for v in region.scope), key=len, default=self.all)
         return [other for other in fewest if region.fits(other)]
 
 
 def whole(scope: Iterable[int], elements: Elements) -> Region:
-    """All elements of some variables."""
+    """Region of all elements of some variables."""
     return Region(tuple((variable, elements[variable]) for variable in sorted(scope)))
 
 
 def joined(one: Region, other: Region) -> Region:
-    """The smallest region that both fit in."""
+    """Smallest region in which both fit."""
     scope = sorted({*one.scope, *other.scope})
     return Region(tuple((v, max(one.numbers.get(v, 0), other.numbers.get(v, 0))) for v in scope))
 
 
 def choices(small: Region, large: Region, elements: Elements) -> int:
-    """How many ground regions of the large kind hold one of the small kind."""
+    """Number of ground regions of the large kind that contain a given one of the small kind."""
     ways = 1
     for variable, number in large.taken:
         here = small.numbers.get(variable, 0)
@@ -123,9 +123,10 @@ def choices(small: Region, large: Region, elements: Elements) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RegionGraph:
-    """``edges`` (parent, child) by number: one inside the other with none between. ``counting``: how often
-    each ground region counts. ``owners``: for each factor the regions that hold it, and the share of it that
-    each ground one has. ``index``: the regions by their variables; ``numbers``: that of each."""
+    """Region graph. ``edges`` (parent, child) by number: the child fits in the parent with no region between.
+    ``counting``: counting number of each ground region. ``owners``: for each factor the regions that hold it,
+    and the share of it that each ground region has. ``index``: the regions by their variables; ``numbers``:
+    number of each region."""
 
     elements: tuple[int, ...]
     regions: tuple[Region, ...]
@@ -136,14 +137,14 @@ class RegionGraph:
     numbers: Mapping[Region, int]
 
     def copies(self, number: int) -> int:
-        """How many ground regions a region stands for."""
+        """Number of ground regions of a region."""
         return choices(Region(()), self.regions[number], self.elements)
 
     @cached_property
     def entering(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For each region the edges whose messages its belief takes, and how many ground ones there are into
-        each smaller ground region: those that come from outside to it or to a descendant. A message equation
-        without the descendants' messages is wrong from three levels on."""
+        """For each region the edges whose messages enter its belief, with the number of ground edges into
+        each smaller ground region: those from outside into it or a descendant. A message equation without the
+        descendants' messages is wrong from three levels on."""
         entering = []
         for region in self.regions:
             inside = [self.numbers[child] for child in self.index.inside(region)]
@@ -154,7 +155,7 @@ class RegionGraph:
         return tuple(entering)
 
     def _outside(self, region: Region, parent: Region, child: Region) -> int:
-        """How many ground parents of a child that is inside a region are not inside it."""
+        """Number of ground parents of a child inside a region that are not inside it."""
         times = choices(child, parent, self.elements)
         if parent.fits(region):
             inside = [region.numbers[variable] for variable in region.scope]
@@ -164,7 +165,7 @@ class RegionGraph:
 
     @cached_property
     def into(self) -> dict[int, tuple[int, ...]]:
-        """The edges into each region that has any, larger regions first."""
+        """Edges into each region that has any, larger regions first."""
         into: dict[int, list[int]] = {}
         for edge, (_, child) in enumerate(self.edges):
             into.setdefault(child, []).append(edge)
@@ -172,10 +173,10 @@ class RegionGraph:
 
     @cached_property
     def acyclic(self) -> bool:
-        """Whether the clusters form a junction tree: then propagation is exact once at rest.
+        """Whether the clusters form a junction tree, so that propagation is exact once at rest.
 
-        A cluster that takes one element of one variable, of which no other speaks, is a chain of copies that
-        share everything else; more than that is taken to have cycles.
+        A cluster that takes one element of one variable, which no other cluster contains, is a chain of
+        copies that share everything else; any more such elements are assumed to form cycles.
         """
         if _intersections(self.regions, self.elements) - set(self.regions):
             return False
@@ -195,7 +196,7 @@ class RegionGraph:
         return not {parent for parent, _ in self.edges} & {child for _, child in self.edges}
 
     def smallest_with(self, needed: Region) -> int | None:
-        """The smallest region that takes as much of everything."""
+        """Number of the smallest region in which ``needed`` fits; None if there is none."""
         fitting = [(region.size, self.numbers[region]) for region in self.index.around(needed)]
         return min(fitting)[1] if fitting else None
 
@@ -208,9 +209,10 @@ def region_graph(
     deep: bool = True,
     budget: Budget = UNLIMITED,
 ) -> RegionGraph:
-    """The clusters and all that their ground regions share; every factor must fit in some cluster.
+    """Graph of the clusters and all intersections of their ground regions; every factor must fit
+    in some cluster.
 
-    Unless ``deep`` they share each variable by itself: coarser, but two levels come to rest more easily.
+    Unless ``deep``, clusters share each variable by itself: coarser, but two levels come to rest more easily.
     Variables in ``singles`` are shared one element at a time, apart from all others.
     """
     outer = maximal(clusters)
@@ -241,14 +243,14 @@ def region_graph(
 
 
 def maximal(regions: Iterable[Region]) -> list[Region]:
-    """Without those inside others, larger ones first."""
+    """Regions that are not inside others, larger ones first."""
     distinct = sorted(set(regions), key=lambda region: (-region.size, region.scope, region))
     index = RegionIndex(distinct)
     return [region for region in distinct if index.around(region) == [region]]
 
 
 def _common(one: Region, other: Region, elements: Elements) -> Iterator[Region]:
-    """All that ground regions of two kinds can have in common."""
+    """Yield all intersections that ground regions of two kinds can have."""
     ranges = []
     for variable, number in one.taken:
         if variable in other.numbers:
@@ -260,7 +262,7 @@ def _common(one: Region, other: Region, elements: Elements) -> Iterator[Region]:
 
 
 def _intersections(regions: Iterable[Region], elements: Elements, budget: Budget = UNLIMITED) -> set[Region]:
-    """Everything that two or more ground regions have in common, again and again."""
+    """All intersections of two or more ground regions, closed under intersection."""
     waiting, known = list(dict.fromkeys(regions)), RegionIndex()
     met, shared = set(waiting), set[Region]()
     while waiting:
@@ -279,7 +281,7 @@ def _intersections(regions: Iterable[Region], elements: Elements, budget: Budget
 
 
 def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collection[int]) -> set[Region]:
-    """What two or more ground regions have in common of each variable by itself."""
+    """Intersections of two or more ground regions, for each variable by itself."""
     shared: set[Region] = set()
     for variable, taking in RegionIndex(regions).taking.items():
         if variable in singles:
@@ -291,7 +293,7 @@ def _one_by_one(regions: Sequence[Region], elements: Elements, singles: Collecti
 
 
 def _repeated(parts: Sequence[Region], regions: Sequence[Region], elements: Elements) -> set[Region]:
-    """Those parts of regions that more than one ground region has."""
+    """Parts of regions that more than one ground region contains."""
     pairs, times = zip(parts, regions, strict=True), Counter(parts)
     return {p for p, region in pairs if times[p] > 1 or choices(p, region, elements) > 1}
 
@@ -309,8 +311,9 @@ def _edges(
 def _owners(
     factor: Region, holding: Sequence[tuple[int, int]], counting: Sequence[int]
 ) -> tuple[tuple[int, ...], float]:
-    """All regions that it fits in; the first one, in equal shares of its ground regions, where what they have
-    in common is too little to count it once. ``holding``: these regions, and how many of each hold it."""
+    """Regions that hold a factor, and the share of each ground region: all that it fits in, or the first
+    one in equal shares if counting numbers do not add up to 1. ``holding``: these regions, and how many of
+    each hold it."""
     assert holding, "a factor in no cluster"
     if sum(counting[i] * times for i, times in holding) == 1:
         return tuple(i for i, _ in holding), 1.0
@@ -319,7 +322,7 @@ def _owners(
 
 
 def _check(graph: RegionGraph, factors: Sequence[Region]) -> None:
-    """Every element and every factor must be counted once."""
+    """Check that every element and every factor is counted once."""
     for variable, taking in graph.index.taking.items():
         times = _times(graph, Region(((variable, 1),)), map(graph.numbers.__getitem__, taking))
         assert times == 1, f"an element of {variable} is counted {times} times"
@@ -329,7 +332,7 @@ def _check(graph: RegionGraph, factors: Sequence[Region]) -> None:
 
 
 def _times(graph: RegionGraph, small: Region, holders: Iterable[int]) -> int:
-    """How often regions together count what is in each ground region that holds it."""
+    """Sum of the counting numbers of the ground regions of ``holders`` that contain a given small one."""
     return sum(
         graph.counting[i] * choices(small, graph.regions[i], graph.elements)
         for i in holders
@@ -338,7 +341,8 @@ def _times(graph: RegionGraph, small: Region, holders: Iterable[int]) -> int:
 
 
 def _is_acyclic(scopes: Collection[Collection[int]]) -> bool:
-    """Graham's reduction: take off variables in one scope only and scopes inside others."""
+    """Graham's reduction: remove variables in a single scope and scopes inside others,
+    until nothing changes."""
     while True:
         before = sum(map(len, scopes)), len(scopes)
         times = Counter(chain.from_iterable(scopes))

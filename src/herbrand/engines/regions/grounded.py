@@ -1,9 +1,9 @@
-"""A program as factors over few elements: what regions are made of that take only some of their variables.
+"""A program as factors over few elements, for regions that take only some elements of their variables.
 
-Takes a summation whose pools are of one class each; gives a :class:`CountGraph` without a layout, since no
-vector of all counts is listed before some region takes all elements of a variable. Each formula becomes
-factors over the fewest elements that one grounding names: so many of each pool, alike in all else. A
-quantifier speaks of all elements of its pools.
+Takes a summation whose pools have a single class each; gives a :class:`CountGraph` without a layout, since
+vectors of all counts are listed only if some region takes all elements of a variable. Each formula becomes
+factors over the fewest elements that one grounding names, so many of each pool. A quantifier is over all
+elements of its pools.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ from herbrand.engines.regions.tables import spread
 from herbrand.engines.regions.variables import RegionVariable
 
 MOST_CLASSES = 200
-"""With more classes of constants than this there is too little symmetry for regions to pay."""
+"""Number of classes of constants above which there is too little symmetry for regions to pay."""
 
 MOST_KINDS = 2000
-"""A formula may have so many kinds of groundings, by the classes that its variables are in."""
+"""Number of kinds of groundings that a formula may have, by the classes of its variables."""
 
 NOTHING = 1e-9
-"""Numbers of groundings are whole: what is nearer to none is none."""
+"""Tolerance below which a number of groundings, which is whole, is 0."""
 
 
 def grounded_graph(summation: Summation, cost: float) -> CountGraph:
-    """The graph of a summation; no table has more than ``cost`` entries. Raises
-    :class:`~herbrand.engines.lifted.terms.NotLiftableError` where elements hang together by what is known of
-    pairs of them."""
+    """Graph of a summation; no table has more than ``cost`` entries. Raises
+    :class:`~herbrand.engines.lifted.terms.NotLiftableError` if evidence on pairs distinguishes elements."""
     bunches = summation.bunches
     if len(bunches.whole_pools) < len(bunches.all):
         raise NotLiftableError("evidence on pairs distinguishes constants")
@@ -62,7 +61,7 @@ class _Making:
 
     @cached_property
     def pools(self) -> dict[int, int]:
-        """The variable of each pool."""
+        """Variable of each pool."""
         return {bunch.pool: number for number, bunch in enumerate(self.summation.bunches.all)}
 
     @cached_property
@@ -83,7 +82,8 @@ class _Making:
         return totals
 
     def open_part(self, factor: tuple[Region, np.ndarray]) -> tuple[Region, np.ndarray]:
-        """A factor over the variables that are not settled, once for each choice of elements that are."""
+        """Factor over the variables with more than one profile, times the number of choices of elements
+        of the others."""
         about, table = factor
         settled = [place for place, (v, _) in enumerate(about.taken) if self.variables[v].all_profiles == 1]
         times = math.prod(
@@ -95,7 +95,7 @@ class _Making:
         return Region(taken), times * np.squeeze(table, tuple(settled))
 
     def factors(self) -> Iterator[tuple[Region, np.ndarray]]:
-        """What each factor is about, and its table."""
+        """Yield each factor's region and table."""
         for (one, other), table in usual_pairs(self.summation.tabulated).items():
             yield self._pair(one, other, table.detach().numpy())
         for term in self.summation.scene.terms.counts:
@@ -114,7 +114,7 @@ class _Making:
         return Region(((left, 2),)), table[first, last]
 
     def _term(self, term: CountTerm) -> Iterator[tuple[Region, np.ndarray]]:
-        """The factors of a formula, for each kind of grounding."""
+        """Yield the factors of a formula, one for each kind of grounding."""
         kinds = self._kinds(term)
         numbers = {about: self._alone(term, about, kinds) for about in kinds}
         for about, number in numbers.items():
@@ -127,7 +127,8 @@ class _Making:
                 yield about, float(self.summation.tabulated.worth(term).detach()) * number
 
     def _kinds(self, term: CountTerm) -> list[Region]:
-        """How many elements of which variables a grounding can name; all that a quantifier speaks of."""
+        """Regions that a grounding can name: numbers of elements of variables; all elements for those
+        of a quantifier."""
         bound = {v: self.variables[v].elements for v in self._bound(term)}
         kinds: set[Region] = set()
         for picked in self._picked(term):
@@ -152,7 +153,7 @@ class _Making:
         return {self.pools[p] for slot in term.quantified if slot.literals for p in scene.pools_in(slot)}
 
     def _picked(self, term: CountTerm) -> Iterator[Counter[int]]:
-        """The variables that the elements of one grounding can be of, each with how many."""
+        """Yield the numbers of elements of each variable that one grounding can name."""
         for parts in product(*(list(self._of_number(number)) for number in term.numbers)):
             yield sum(parts, Counter())
 
@@ -163,7 +164,8 @@ class _Making:
                 yield Counter(self.pools[pool] for pool in pools)
 
     def _alone(self, term: CountTerm, about: Region, kinds: list[Region]) -> np.ndarray:
-        """How many groundings name all of some elements: those within them less those within fewer."""
+        """Number of groundings that name all of some elements: those within them less those within fewer, by
+        inclusion and exclusion."""
         total = np.zeros([self.variables[v].rows(number) for v, number in about.taken])
         bound = self._bound(term)
         free = [(v, number) for v, number in about.taken if v not in bound]
@@ -180,7 +182,7 @@ class _Making:
         return total
 
     def _within(self, term: CountTerm, taken: Mapping[int, int]) -> np.ndarray:
-        """How many groundings name only so many elements of some variables [row of each, ascending]."""
+        """Number of groundings that name only so many elements of some variables [row of each, ascending]."""
         counts, names = {}, {}
         for pool, variable in self.pools.items():
             number, names[pool] = taken.get(variable, 0), f"c{variable}"

@@ -1,7 +1,7 @@
-"""The fixed point of belief propagation on ground atoms: one of the starts of regions, and a rival to them.
+"""Fixed point of belief propagation on ground atoms, as a start of regions and as a rival to them.
 
-Takes a program; gives what its messages at rest believe of the profiles that regions count. Between ground
-atoms nothing is known of counts, so that this finds modes by other ways than regions do.
+Takes a program; gives beliefs about the profiles that regions count. Messages between ground atoms know
+nothing of counts, so that they reach modes in other ways than regions do.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from herbrand.program.question import Question
 ROUNDS = 300
 AT_REST = 1e-8
 LEAST = -300.0
-"""Log-probabilities below this lean no farther."""
+"""Least log-probability that a leaning takes from beliefs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Loopy:
-    """Messages at rest, and the probabilities [axis, value] that they make."""
+    """Messages at rest, and their beliefs as probabilities [axis, value]."""
 
     state: BeliefState
     probabilities: np.ndarray
@@ -41,7 +41,7 @@ class Loopy:
     def of(
         cls, program: Program, question: Question, engine: BeliefPropagation, within: Budget
     ) -> Loopy | None:
-        """``None`` where it cannot run, or has not come to rest."""
+        """Run belief propagation; None if it cannot run, or has not come to rest."""
         prepared = engine.prepare(program, question, within)
         if isinstance(prepared, Refusal):
             return None
@@ -54,8 +54,8 @@ class Loopy:
         return None
 
     def leanings(self, part: RegionPart) -> list[np.ndarray]:
-        """For each variable what messages from elsewhere make its elements lean to: beliefs without the
-        elements' own weights, where these are known apart."""
+        """Log-weights of profiles for each variable that messages give its elements: beliefs divided by the
+        elements' own weights, if these are known separately."""
         leanings = []
         for number, variable in enumerate(part.propagation.counts.variables):
             lean = self._of_variable(part, number)
@@ -63,7 +63,7 @@ class Loopy:
         return leanings
 
     def bound(self, part: RegionPart) -> float:
-        """The lower bound on the log-partition that its beliefs give, as those of regions do."""
+        """Lower bound on the log-partition from its beliefs, comparable to those of regions."""
         counts = part.propagation.counts
         if counts.layout is None:
             return -math.inf
@@ -86,7 +86,8 @@ class Loopy:
         return np.average([self._profiles(summation, bunch) for bunch in bunches], axis=0, weights=sizes)
 
     def _profiles(self, summation: Summation, bunch: ElementGroup) -> np.ndarray:
-        """Own atoms of one element taken as independent, as they are between ground messages."""
+        """Log-probability of each profile for one element, its own atoms taken as independent, as
+        ground messages do."""
         family = summation.scene.families[summation.scene.pools[bunch.pool].family]
         cells = np.zeros(family.cells)
         with np.errstate(divide="ignore"):
@@ -101,7 +102,7 @@ class Loopy:
         return np.maximum(totals, LEAST)
 
     def _chances(self, predicate: str, element: int, diagonal: bool) -> np.ndarray:
-        """The probability of each value of an element's own atom."""
+        """Probability of each value of an element's own atom."""
         compiled = self.state.compiled
         sizes = compiled.evidence.sizes(predicate)
         code = element * sizes[0] + element if diagonal else element if sizes else 0

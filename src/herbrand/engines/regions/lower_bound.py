@@ -1,9 +1,9 @@
-"""A lower bound on the log-partition from beliefs about counts: which of several fixed points to believe.
+"""Lower bound on the log-partition from beliefs about counts, by which to choose among fixed points.
 
-Region free energies bound nothing. Beliefs about each variable by itself do: the mean log-weight under their
-product, plus its entropy, is at most the log-partition (Jensen), and raising it variable by variable from a
-fixed point's beliefs stays in that fixed point's mode. A mode that is not there has a small bound, whatever
-its free energy says.
+Region free energies bound nothing. Independent beliefs about each variable do: the mean log-weight under
+their product, plus its entropy, is at most the log-partition (Jensen), and maximising it variable by variable
+from the beliefs of a fixed point stays in that fixed point's mode. A spurious mode has a small bound,
+whatever its free energy.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from herbrand.engines.regions.tables import normalised
 SWEEPS = 30
 RISE = 1e-6
 MOST_ENTRIES = 3e8
-"""Read at most, over all sweeps: fewer sweeps are a bound as well."""
+"""Number of entries read in all sweeps at most: fewer sweeps are a bound as well."""
 
 
 def lower_bound(counts: CountGraph, beliefs: Sequence[np.ndarray]) -> float:
-    """Of log-probabilities of each variable's counts, where all is counted; minus infinity where these allow
-    what is impossible."""
+    """Bound from log-probabilities of each variable's counts, if everything is counted; minus infinity if
+    these allow something impossible."""
     scopes = [*(part.scope for part in counts.factors), *counts.wide]
     chances = [np.exp(belief) for belief in beliefs]
     every = sum(counts.entries(counts.all_of(scope)) * len(scope) for scope in scopes) + 1.0
@@ -46,7 +46,7 @@ def lower_bound(counts: CountGraph, beliefs: Sequence[np.ndarray]) -> float:
 
 
 def _bound(counts: CountGraph, scopes: Sequence[Scope], chances: Sequence[np.ndarray]) -> float:
-    """Mean log-weight and entropy of independent variables."""
+    """Mean log-weight plus entropy of independent variables."""
     total = counts.constant
     for own, chance in zip(counts.variables, chances, strict=True):
         here = chance > 0
@@ -59,7 +59,7 @@ def _bound(counts: CountGraph, scopes: Sequence[Scope], chances: Sequence[np.nda
 
 
 def _mean(counts: CountGraph, scope: Scope, chances: Sequence[np.ndarray], keep: int) -> np.ndarray:
-    """The mean of a factor over all its variables but one [row of that]."""
+    """Mean of a factor over all its variables but ``keep`` [row of that]."""
     if scope not in counts.wide:
         return _averaged(counts.table(scope), scope, chances, keep)
     out = next(variable for variable in sorted(counts.linear[scope]) if variable != keep)
@@ -70,7 +70,8 @@ def _mean(counts: CountGraph, scope: Scope, chances: Sequence[np.ndarray], keep:
 
 
 def _averaged(table: np.ndarray, scope: Scope, chances: Sequence[np.ndarray], keep: int) -> np.ndarray:
-    """Over what is possible; minus infinity where something impossible has a chance."""
+    """Mean of a table under independent variables, minus infinity where an impossible entry
+    has positive probability."""
     impossible = table == -np.inf
     if impossible.any():
         finite = _averaged(np.where(impossible, 0.0, table), scope, chances, keep)

@@ -1,4 +1,4 @@
-"""One start of messages and how it goes on: which message after which, and how much of the old ones stays."""
+"""One run of messages between regions: its start, its schedule, and its damping."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from herbrand.engines.regions.tables import along, times
 PATIENCE = Patience(rounds=20, least_step=0.01)
 DAMPING = 0.5
 HIGHEST_ODDS = 4.0
-"""Starts lean to log-odds of at most so much for one element."""
+"""Largest log-odds of one element to which a start leans."""
 
 
 @dataclass(frozen=True, eq=False)
 class RegionRun:
-    """``pace``: how far parents and children disagreed before the last round, and whether that falls."""
+    """State of one run. ``pace``: disagreement of parents and children before the last round, and damping."""
 
     propagation: Propagation
     messages: Messages
@@ -34,7 +34,7 @@ class RegionRun:
 
     @cached_property
     def bound(self) -> float:
-        """The lower bound on the log-partition that its beliefs give; minus infinity where they give none."""
+        """Lower bound on the log-partition from its beliefs; minus infinity if they give none."""
         counts, beliefs = self.propagation.counts, Beliefs(self.propagation, self.messages)
         if counts.layout is None:
             return -math.inf
@@ -43,16 +43,16 @@ class RegionRun:
 
 
 Leanings = Sequence[np.ndarray]
-"""For each variable what its elements lean to: log-weights of profiles."""
+"""For each variable the log-weights of profiles to which the start leans."""
 
 
 def drawn_leanings(propagation: Propagation, dice: np.random.Generator) -> Leanings:
-    """Random ones."""
+    """Random leanings."""
     return [dice.uniform(-HIGHEST_ODDS, HIGHEST_ODDS, v.all_profiles) for v in propagation.counts.variables]
 
 
 def first_messages(propagation: Propagation, lean: Leanings | None) -> Messages:
-    """Messages that say nothing, or lean."""
+    """First messages: zero, or those of the leanings."""
     if lean is None:
         return propagation.no_messages
     graph, counts = propagation.graph, propagation.counts
@@ -70,15 +70,16 @@ def first_messages(propagation: Propagation, lean: Leanings | None) -> Messages:
 
 
 def begun(propagation: Propagation, damping: float | None, lean: Leanings | None = None) -> RegionRun:
-    """A run from first messages. On two levels damping only slows down what comes to rest anyway, and is
-    raised where it does not; on more, undamped messages may swing for ever, be clusters a tree or not."""
+    """A run from its first messages. On two levels damping only slows down runs that come to rest
+    anyway, and is raised for others; on more levels undamped messages may oscillate forever, even on a
+    tree of clusters."""
     if damping is None:
         damping = 0.0 if propagation.graph.flat else DAMPING
     return RegionRun(propagation, first_messages(propagation, lean), Pace(damping))
 
 
 def stepped(run: RegionRun, schedule: Schedule, free: bool) -> RegionRun:
-    """A round more; ``free``: damping is raised by itself where rounds do not help."""
+    """The run after one more round; ``free``: damping is raised automatically if rounds do not help."""
     update = run.propagation.sweep if schedule is Schedule.sequential else run.propagation.round
     messages, moved = update(run.messages, run.pace.damping)
     pace, _ = run.pace.after(moved, None if free else run.pace.damping, patience=PATIENCE)

@@ -1,4 +1,4 @@
-"""Messages between regions, each computed once for all its copies, and what regions believe.
+"""Messages between regions, each computed once for all its copies, and the beliefs of regions.
 
 A region's belief is its potential times every message that enters it or a descendant from outside; a message
 about a few of its elements enters once for each choice of them that has each profile, so exponents are
@@ -21,25 +21,26 @@ from herbrand.engines.regions.tables import along, drawn, normalised, spread, su
 from herbrand.engines.regions.wide import WideCluster
 
 Ways = Sequence[np.ndarray | None]
-"""Along each axis of a table how it is carried to more elements; none, where no axis is."""
+"""Along each axis of a table the matrix that carries it to more elements, or None; empty if all are None."""
 
 DIGITS = 1e-4
-"""Logarithms beyond 1 / this are compared by their digits: sums of such numbers are rounded."""
+"""Logarithms beyond the inverse of this are compared relative to their size: sums of such
+numbers are rounded."""
 
 Messages = tuple[np.ndarray, ...]
-"""Of each edge, over the child's table, in log space; the largest entry is 0."""
+"""Log-message of each edge over the child's table; the largest entry is 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """Region graph and tables: everything that does not change from round to round."""
+    """Region graph and tables: everything that stays fixed from round to round."""
 
     counts: CountGraph
     graph: RegionGraph
 
     @cached_property
     def wide(self) -> dict[int, WideCluster]:
-        """The clusters whose tables are not made."""
+        """Clusters whose tables are not made."""
         clusters = {}
         for number, region in enumerate(self.graph.regions):
             inside = [
@@ -53,7 +54,7 @@ class Propagation:
 
     @cached_property
     def potentials(self) -> tuple[np.ndarray | None, ...]:
-        """The log-potential of each region that has a table."""
+        """Log-potential of each region; None if its table is not made."""
         return tuple(
             None if i in self.wide else self._potential(i, region)
             for i, region in enumerate(self.graph.regions)
@@ -61,7 +62,7 @@ class Propagation:
 
     @property
     def possible(self) -> bool:
-        """Whether every region by itself has something possible, and every variable."""
+        """Whether every region and every variable by itself has a possible entry."""
         graph, counts = self.graph, self.counts
         held = {v: region.numbers[v] for region in reversed(graph.regions) for v in region.scope}
         tables = [table for table in self.potentials if table is not None]
@@ -73,23 +74,23 @@ class Propagation:
         return tuple(np.zeros(self.counts.shape(self.graph.regions[child])) for _, child in self.graph.edges)
 
     def entries(self, number: int) -> float:
-        """Of a region's largest table."""
+        """Number of entries of a region's largest table."""
         if number in self.wide:
             return self.wide[number].entries
         return self.counts.entries(self.graph.regions[number])
 
     def belief(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
-        """Log-probabilities over a region's table; ``nan`` where nothing is possible."""
+        """Log-probabilities over a region's table; ``nan`` if nothing is possible."""
         return normalised(self.weighed(number, messages))
 
     def weighed(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
-        """A region's potential with all messages, not yet normalised."""
+        """Potential of a region with all its messages, unnormalised."""
         total = self.potentials[number]
         assert total is not None, "a wide cluster has no table"
         return total + self.heard(number, messages)
 
     def heard(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
-        """All messages that enter a region, over its table."""
+        """Sum of all messages that enter a region, over its table."""
         total = np.zeros(self.counts.shape(self.graph.regions[number]))
         for (edge, exponent), (ways, shape) in zip(
             self.graph.entering[number], self._entrances[number], strict=True
@@ -100,7 +101,8 @@ class Propagation:
 
     @cached_property
     def _entrances(self) -> tuple[tuple[tuple[Ways, tuple[int, ...]], ...], ...]:
-        """For each region how the messages that enter it are carried to its table, and their shapes in it."""
+        """For each region and message that enters it, the matrices that carry it there and its
+        shape to broadcast."""
         regions = self.graph.regions
         return tuple(
             tuple(self._into(regions[self.graph.edges[edge][1]], region) for edge, _ in entering)
@@ -108,7 +110,7 @@ class Propagation:
         )
 
     def _into(self, small: Region, region: Region) -> tuple[Ways, tuple[int, ...]]:
-        """How a table is carried to a region that its own is inside of (or is)."""
+        """Matrices that carry a table to a region in which its own fits, and its shape to broadcast there."""
         variables, numbers = self.counts.variables, region.numbers
         ways = [
             None if numbers[v] == few else variables[v].choices(numbers[v], few) for v, few in small.taken
@@ -117,7 +119,7 @@ class Propagation:
         return (ways if any(matrix is not None for matrix in ways) else ()), shape
 
     def marginal(self, number: int, scope: Scope, messages: Sequence[np.ndarray]) -> np.ndarray:
-        """Log-weights of some of a region's variables, with all messages, not yet normalised."""
+        """Log-weights of some of a region's variables, with all messages, unnormalised."""
         if number in self.wide:
             return self.wide[number].weighed(self._on_each(number, messages), scope)
         own = self.graph.regions[number].scope
@@ -125,7 +127,7 @@ class Propagation:
         return summed(self.weighed(number, messages), away)
 
     def implied(self, parent: int, child: Region, messages: Sequence[np.ndarray]) -> np.ndarray:
-        """What a region believes of a smaller one, as log-probabilities."""
+        """Log-probabilities of a smaller region according to a region."""
         numbers, variables = self.graph.regions[parent].numbers, self.counts.variables
         rows = self.marginal(parent, child.scope, messages)
         if any(numbers[v] != few for v, few in child.taken):
@@ -136,7 +138,8 @@ class Propagation:
         return normalised(rows)
 
     def round(self, messages: Messages, damping: float) -> tuple[Messages, float]:
-        """All messages anew at once, and by how much parents and children disagreed (:func:`apart`)."""
+        """Update all messages at once; also return the disagreement of parents and children
+        (:func:`apart`)."""
         moved, fresh = 0.0, []
         for (parent, child), message in zip(self.graph.edges, messages, strict=True):
             implied = self.implied(parent, self.graph.regions[child], messages)
@@ -146,7 +149,7 @@ class Propagation:
         return tuple(fresh), moved
 
     def sweep(self, messages: Messages, damping: float) -> tuple[Messages, float]:
-        """The messages to one region after another, each from the latest beliefs."""
+        """Update the messages to one region after another, each from the latest beliefs."""
         current, moved = list(messages), 0.0
         for child, edges in self.graph.into.items():
             here, region = self.belief(child, current), self.graph.regions[child]
@@ -157,10 +160,10 @@ class Propagation:
         return tuple(current), moved
 
     def free_energy(self, messages: Messages) -> float:
-        """The log-partition as regions see it at rest: an approximation, exact without cycles; no bound.
+        """Region free energy: at rest an approximation of the log-partition, exact without cycles; no bound.
 
-        There what is expected of messages cancels, each being counted as often above as below, and is left
-        out: it would multiply the rounding of beliefs by weights.
+        The expectations of messages cancel at rest, as each is counted equally often with either sign, and
+        are left out: they would multiply the rounding of beliefs by weights.
         """
         total = self.counts.constant
         for number, counted in enumerate(self.graph.counting):
@@ -168,7 +171,7 @@ class Propagation:
         return total
 
     def _log_sum(self, number: int, messages: Messages) -> float:
-        """Of everything that a region holds and hears."""
+        """Log-sum of a region's potential with all messages."""
         if number not in self.wide:
             return float(np.logaddexp.reduce(self.weighed(number, messages), axis=None))
         first = self.marginal(number, self.graph.regions[number].scope[:1], messages)
@@ -198,7 +201,7 @@ class Propagation:
         return total
 
     def inside(self, table: np.ndarray, small: Region, region: Region) -> np.ndarray:
-        """What is said of each ground region of a kind, over one that they are inside of (or are)."""
+        """Sum of a table over all ground regions of a kind inside a region in which they fit."""
         ways, shape = self._into(small, region)
         return spread(table, ways).reshape(shape)
 
@@ -206,7 +209,7 @@ class Propagation:
 def corrected(
     message: np.ndarray, implied: np.ndarray, here: np.ndarray, damping: float
 ) -> tuple[np.ndarray, float]:
-    """The message under which parent and child would agree, and how far they did not."""
+    """The message under which parent and child would agree, damped, and by how much they disagreed."""
     possible = (implied > -np.inf) & (here > -np.inf)
     new = np.full(message.shape, -np.inf)
     new[possible] = message[possible] + (1 - damping) * (implied[possible] - here[possible])
@@ -214,9 +217,9 @@ def corrected(
 
 
 def apart(implied: np.ndarray, here: np.ndarray) -> float:
-    """The largest difference in a probability or, what says more, in the logarithm of one, as far as digits
-    go: counts that are improbable to both may become the likely ones once other regions are heard, so that
-    two regions that agree but for them are not at rest. ``nan`` where nothing is possible."""
+    """Largest difference between two log-beliefs in a probability or a log-probability, relative for large
+    logarithms: counts that both find improbable may become likely once other regions are heard, so that two
+    regions which disagree about them only are not at rest. ``nan`` if nothing is possible."""
     possible = (implied > -np.inf) & (here > -np.inf)
     logs = np.abs(implied[possible] - here[possible]) / np.maximum(1.0, DIGITS * np.abs(implied[possible]))
     return float(np.maximum(np.abs(np.exp(implied) - np.exp(here)).max(), logs.max(initial=0.0)))

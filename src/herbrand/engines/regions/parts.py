@@ -1,7 +1,7 @@
-"""From a program to its regions: what is counted, merged, taken in parts, or too large to be.
+"""Regions of a program: what is counted, merged, taken in part, or refused as too large.
 
-Takes a program and what it may cost; gives a :class:`RegionPart` for each summation: the regions to begin
-with, and gentler ones for where messages do not come to rest.
+Takes a program and a cost bound; gives a :class:`RegionPart` for each summation: the regions to begin with,
+and gentler ones for messages that do not come to rest.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from herbrand.engines.regions.message_run import RegionRun
 from herbrand.engines.regions.messages import Propagation
 
 COST = 1e5
-"""Clusters are merged up to so many entries unless set otherwise."""
+"""Default bound on the entries of clusters that are merged."""
 
 LARGEST_FORMULA = 2e7
-"""A single formula's table may have so many entries unless set otherwise."""
+"""Default bound on the entries of a single formula's table."""
 
 MOST_VARIABLES = 500
-"""With more, rounds take minutes, and what differs so much has little symmetry to gain from."""
+"""Number of variables above which rounds take minutes, and there is little symmetry to gain from."""
 
 BYTES_A_NUMBER = 8
 TABLES_AT_ONCE = 4
@@ -43,8 +43,8 @@ class TooLargeError(NotLiftableError):
 
 @dataclass(frozen=True, eq=False)
 class RegionPart:
-    """One summation and its regions; ``gentler`` ones are for where these do not come to rest. ``making``:
-    what it costs to list the counts of its variables, with the ways to have each."""
+    """One summation and its regions; ``gentler`` ones are tried if these do not come to rest. ``making``:
+    cost of listing the counts of its variables, with the ways to have each."""
 
     summation: Summation
     propagation: Propagation
@@ -52,7 +52,7 @@ class RegionPart:
     making: Cost
 
     def believed(self, run: RegionRun) -> Believed | BelievedApart:
-        """What stands for the summation where probabilities are looked up."""
+        """Replacement of the summation for looking up probabilities."""
         beliefs = Beliefs(run.propagation, run.messages)
         is_counted = self.propagation.counts.layout is not None
         return (Believed if is_counted else BelievedApart)(self.summation, beliefs)
@@ -60,7 +60,7 @@ class RegionPart:
 
 @dataclass(frozen=True)
 class Construction:
-    """How regions are made: the settings of the engine of the same names. ``clock``: until when."""
+    """Settings of the construction, named as those of the engine. ``clock``: time limit."""
 
     budget: Budget
     cost: float | None
@@ -70,8 +70,8 @@ class Construction:
     clock: Budget = UNLIMITED
 
     def parted(self, problem: Problem) -> tuple[Problem, list[RegionPart]]:
-        """The regions of each summation; where some table over all counts would be too large, and if they
-        may, with ones that take some constants at a time."""
+        """Regions of each summation; if some table over all counts would be too large, and ``partial`` allows
+        it, with regions that take some constants at a time."""
         try:
             return problem, [self._counted(s) for s in problem.summations if not s.impossible]
         except TooLargeError as reason:
@@ -88,13 +88,13 @@ class Construction:
                 raise reason from None
 
     def counting(self, problem: Problem) -> Cost:
-        """What counting alone costs, estimated from shapes before any count is listed; or
+        """Cost of counting alone, estimated from shapes before any count is listed; raises
         :class:`TooLargeError`."""
         costs = [self._affordable(s)[1] for s in problem.summations if not s.impossible]
         return Cost(sum(cost.operations for cost in costs), sum(cost.bytes for cost in costs))
 
     def _affordable(self, summation: Summation) -> tuple[float, Cost]:
-        """The entries of the largest table of a formula and the cost of counting, or
+        """Entries of the largest table of a formula, and the cost of counting; raises
         :class:`TooLargeError`."""
         rows, cost = axes_of(summation, self.clock)
         if len(rows) > MOST_VARIABLES:
@@ -110,7 +110,7 @@ class Construction:
         return largest, cost
 
     def _counted(self, summation: Summation) -> RegionPart:
-        """The regions of a summation, or :class:`TooLargeError`."""
+        """Regions of a summation with everything counted; raises :class:`TooLargeError`."""
         largest, cost = self._affordable(summation)
         allowed = COST if self.cost is None else self.cost
         graph = count_graph(summation, allowed, self.clock)
@@ -124,7 +124,8 @@ class Construction:
         return self._laddered(summation, graph, ladder, cost)
 
     def _grounded(self, summation: Summation) -> RegionPart:
-        """The regions of a summation that take some constants at a time where all are too many."""
+        """Regions of a summation that take some constants at a time where counting all would
+        exceed the cost."""
         allowed = COST if self.cost is None else self.cost
         graph = grounded_graph(summation, allowed)
         formulas = within(graph, allowed)
@@ -146,8 +147,8 @@ class Construction:
         ladder: Sequence[tuple[Sequence[Region], bool]],
         making: Cost,
     ) -> RegionPart:
-        """Regions of these clusters, that share all they have in common or each variable by itself; the first
-        ones are tried first."""
+        """Part with the regions of each rung of the ladder: clusters, and whether they share all they have in
+        common or each variable by itself. The first rung is tried first."""
         singles = [i for i, v in enumerate(counts.variables) if not self.joint and v.weights is not None]
         steps = dict.fromkeys((tuple(clusters), deep) for clusters, deep in ladder)
         first, *gentler = (
@@ -157,7 +158,7 @@ class Construction:
         return RegionPart(summation, first, tuple(gentler), making)
 
     def _merged(self, graph: CountGraph, formulas: list[Region], largest: float) -> list[Region]:
-        """Larger clusters, if they may be made: so large that memory holds as many."""
+        """Merge clusters, if allowed, into tables so small that memory holds one for each formula."""
         if not self.merge:
             return formulas
         room = self.budget.bytes / (BYTES_A_NUMBER * TABLES_AT_ONCE * max(1, len(formulas)))
@@ -179,7 +180,8 @@ class Construction:
 
 @dataclass(frozen=True)
 class Size:
-    """Of a part: the largest table, the operations of counting and of a round, and the bytes of it all."""
+    """Size of a part: entries of the largest table, operations of counting and of a round, and
+    bytes of all."""
 
     entries: float
     making: float
@@ -188,7 +190,8 @@ class Size:
 
 
 def size_of(part: RegionPart) -> Size:
-    """What its plan costs: counts are listed once, tables are made of them, and messages go between these."""
+    """Cost of a part's plan: counts are listed once, tables are made of them, and messages
+    pass between these."""
     graph = part.propagation.graph
     entries = [part.propagation.entries(number) for number in range(len(graph.regions))]
     work = sum(

@@ -1,4 +1,4 @@
-"""Tables in log space over the counts of some variables: seen over more of them, summed, normalised."""
+"""Log-space tables over the counts of some variables: broadcast, summed, normalised."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from herbrand.engines.regions.graph import Scope
 
 
 def along(table: np.ndarray, scope: Scope, whole: Scope) -> np.ndarray:
-    """A table seen over more variables, to be broadcast."""
+    """Table over ``scope``, reshaped to broadcast over the variables ``whole``."""
     sizes = dict(zip(scope, table.shape, strict=True))
     return table.reshape([sizes.get(variable, 1) for variable in whole])
 
 
 def summed(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-    """Log-sums over axes; each sum is scaled by its own largest entry, so that rare counts keep digits."""
+    """Log-sums over axes; each sum is scaled by its own largest entry, so that rare counts
+    keep their digits."""
     if not axes:
         return table
     axes = tuple(axes)
@@ -28,15 +29,15 @@ def summed(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
 
 
 def normalised(table: np.ndarray) -> np.ndarray:
-    """Log-probabilities; ``nan`` where nothing is possible."""
+    """Log-probabilities; ``nan`` if nothing is possible."""
     with np.errstate(invalid="ignore"):
         return table - summed(table, range(table.ndim))
 
 
 def spread(table: np.ndarray, ways: Sequence[np.ndarray | None]) -> np.ndarray:
-    """What is said of each choice of a few elements, summed over all choices out of more: ``ways`` [row of
-    more, row of few] along each axis, or ``None`` where all are taken; no ways, where all are along each.
-    0 times minus infinity is 0."""
+    """Sum of a table about a few elements over all choices of these out of more. ``ways`` [row of more, row
+    of few] along each axis: number of choices, None where all elements are taken; empty if they are along
+    every axis. 0 times minus infinity is 0."""
     if not len(ways):
         return table
     impossible = table == -np.inf
@@ -47,7 +48,7 @@ def spread(table: np.ndarray, ways: Sequence[np.ndarray | None]) -> np.ndarray:
 
 
 def _carried(table: np.ndarray, ways: Sequence[np.ndarray | None]) -> np.ndarray:
-    """A matrix times each axis."""
+    """Multiply each axis by its matrix, if it has one."""
     for axis, matrix in enumerate(ways):
         if matrix is not None:
             if table.ndim == 1:
@@ -57,8 +58,8 @@ def _carried(table: np.ndarray, ways: Sequence[np.ndarray | None]) -> np.ndarray
 
 
 def drawn(table: np.ndarray, chances: Sequence[np.ndarray | None]) -> np.ndarray:
-    """What is believed of many elements, as beliefs about a few of them drawn at random: ``chances`` [row of
-    many, row of few] along each axis, as logarithms, or ``None`` where all are taken."""
+    """Log-beliefs about a few elements drawn at random, from those about many. ``chances`` [row of many, row
+    of few] along each axis: log-probabilities of the draw, or None where all are taken."""
     for axis, matrix in enumerate(chances):
         if matrix is not None:
             wide = np.moveaxis(table, axis, 0)
@@ -69,7 +70,8 @@ def drawn(table: np.ndarray, chances: Sequence[np.ndarray | None]) -> np.ndarray
 
 
 def times(counts: np.ndarray, message: np.ndarray) -> np.ndarray:
-    """A message to one element, as often as elements have each profile [row]; 0 times minus infinity is 0."""
+    """Sum of a log-message to one element over elements with these counts of profiles [row]; 0 times minus
+    infinity is 0."""
     impossible = np.isneginf(message)
     total = counts @ np.where(impossible, 0.0, message)
     return np.where((counts[:, impossible] > 0).any(axis=1), -np.inf, total)

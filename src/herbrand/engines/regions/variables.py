@@ -1,4 +1,4 @@
-"""Elements that regions take all or some of, and the counts that so many of them can have.
+"""Variables of regions: interchangeable elements, of which regions take all or some, and their counts.
 
 A variable is some elements of which the same is known. So many of them have each profile a number of times:
 a vector of counts. What is said of a few of them, whichever they are, is said of more of them once for each
@@ -28,9 +28,9 @@ from herbrand.engines.regions.tables import times
 
 @dataclass(frozen=True, eq=False)
 class RegionVariable:
-    """``count`` elements. ``weights`` [profile]: log-weights of each, where all are alike and independent but
-    for what factors say. Else they can only be sent together: ``listed`` are all vectors of counts that
-    they can have [row, profile], and the log of all ways to have each."""
+    """``count`` interchangeable elements. ``weights`` [profile]: log-weights of one element, if elements are
+    independent apart from factors. Otherwise regions take all or none of them: ``listed`` are all vectors of
+    counts that they can have [row, profile], and the log of the number of weighted ways to have each."""
 
     count: int
     weights: np.ndarray | None
@@ -41,33 +41,33 @@ class RegionVariable:
 
     @property
     def elements(self) -> int:
-        """How many elements there are for regions to take: one, where they go together."""
+        """Number of elements that regions can take: one if they are only taken together."""
         return 1 if self.weights is None else self.count
 
     @property
     def all_profiles(self) -> int:
-        """How many profiles counts distinguish."""
+        """Number of profiles that counts distinguish."""
         if self.weights is None:
             assert self.listed is not None
             return self.listed[0].shape[1]
         return len(self.weights)
 
     def rows(self, taken: int) -> int:
-        """How many vectors of counts so many elements can have."""
+        """Number of vectors of counts that ``taken`` elements can have."""
         if self.weights is None:
             assert self.listed is not None
             return len(self.listed[1])
         return math.comb(taken + len(self.weights) - 1, taken)
 
     def counts(self, taken: int) -> np.ndarray:
-        """All vectors of counts that so many elements can have [row, profile]."""
+        """All vectors of counts that ``taken`` elements can have [row, profile]."""
         if self.weights is None:
             assert self.listed is not None
             return self.listed[0]
         return compositions(taken, len(self.weights)).astype(float)
 
     def prior(self, taken: int) -> np.ndarray:
-        """Log of all ways, with their weights, for so many elements to have each vector of counts."""
+        """Log of the weighted number of ways for ``taken`` elements to have each vector of counts."""
         if self.weights is None:
             assert self.listed is not None
             return self.listed[1]
@@ -83,7 +83,7 @@ class RegionVariable:
         return self.prior(self.elements)
 
     def choices(self, many: int, few: int) -> np.ndarray:
-        """In how many ways a vector of counts of a few elements [column] is some of one of many [row]."""
+        """Number of ways to choose a vector of counts of a few elements [column] from one of many [row]."""
         if (many, few) not in self._choices:
             table = np.ones((self.rows(many), self.rows(few)))
             here, inside = self.counts(many), self.counts(few)
@@ -97,12 +97,12 @@ class RegionVariable:
         return {}
 
     def chances(self, many: int, few: int) -> np.ndarray:
-        """How likely a few elements, drawn at random from many, have each vector of counts, as logarithms."""
+        """Log-probability that a few elements, drawn at random from many, have each vector of counts."""
         with np.errstate(divide="ignore"):
             return np.log(self.choices(many, few) / math.comb(many, few))
 
     def by_count(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of rows by the count of the second of two profiles, from 0 on."""
+        """Weights of rows as an array over the count of the second of two profiles, from 0 on."""
         by_number = np.full(self.count + 1, -np.inf)
         by_number[self.all_counts[:, 1].astype(np.int64)] = weights
         return by_number

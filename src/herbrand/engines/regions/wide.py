@@ -1,9 +1,9 @@
-"""Clusters over large counts: their tables are never made, one variable is always summed out.
+"""Clusters over large counts, whose tables are never made: one variable is always summed out.
 
-A formula over independent variables is a line along each of its counts: given the others it tilts a count.
+A formula over independent variables is linear in each of its counts: given the others it tilts a count.
 Summing that count out takes one interpolated number for each vector of the others, within a proved bound
-(:mod:`herbrand.engines.lifted.cumulants`). Such a cluster sends one variable at a time; to send
-one it sums out another.
+(:mod:`herbrand.engines.lifted.cumulants`). Such a cluster sends one variable at a time; to send one it
+sums out another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from herbrand.engines.regions.tables import along, summed
 
 @dataclass(frozen=True, eq=False)
 class WideCluster:
-    """``scope`` and the factors in it; along each variable of ``lines`` all of these are lines."""
+    """A ``scope`` and the factors in it; all of these are linear in each variable of ``lines``."""
 
     counts: CountGraph
     scope: Scope
@@ -31,18 +31,19 @@ class WideCluster:
 
     @classmethod
     def of(cls, counts: CountGraph, scope: Scope, inside: Sequence[Scope]) -> WideCluster:
-        """With the factors ``inside``; those over one variable are said of it alone."""
+        """Cluster with the factors ``inside``; those over one variable are left to ``unary`` weights."""
         several = tuple(factor for factor in inside if len(factor) > 1)
         return cls(counts, scope, several, counts.lines(scope, several))
 
     @property
     def entries(self) -> float:
-        """Of the largest table that is made: over all but the second longest line."""
+        """Number of entries of the largest table that is made: over all but the second
+        longest linear variable."""
         sizes = sorted((len(self.counts.variables[v]) for v in self.lines), reverse=True)
         return self.counts.entries(self.counts.all_of(self.scope)) / sizes[1]
 
     def weighed(self, unary: Mapping[int, np.ndarray], keep: Collection[int]) -> np.ndarray:
-        """The log-weights of the variables to keep; ``unary``: what is said of each variable by itself."""
+        """Log-weights of the variables to keep; ``unary``: log-weights of each variable by itself."""
         out = max(set(self.lines) - set(keep), key=lambda v: len(self.counts.variables[v]))
         rest = tuple(variable for variable in self.scope if variable != out)
         base, slope = self._line(out)
@@ -52,7 +53,7 @@ class WideCluster:
         return summed(table, [place for place, variable in enumerate(rest) if variable not in keep])
 
     def _line(self, variable: int) -> Line:
-        """What all factors together say, as a line along a variable."""
+        """Intercept and slope of the sum of all factors along a variable."""
         if variable not in self.made:
             rest = tuple(v for v in self.scope if v != variable)
             base, slope = (np.zeros([len(self.counts.variables[v]) for v in rest]) for _ in range(2))
