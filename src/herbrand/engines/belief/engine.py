@@ -1,4 +1,4 @@
-"""Loopy belief propagation on the factor graph of a program, lifted as far as its symmetry goes.
+"""Loopy belief propagation on the factor graph of a program, lifted by its symmetries.
 
 Guarantee: ``exact`` where the ground factor graph is a forest, else ``approximation``, for marginals and for
 the Bethe log-partition alike. Cost of a round: the tables of one factor a class, whatever the domains' sizes;
@@ -36,14 +36,15 @@ from herbrand.program.question import Question, refuse_formulas
 
 ROUNDS_EXPECTED = 50
 GENTLER = (0.0, 0.5, 0.9)
-"""Where messages run away they begin again, factor after factor, with these dampings one after another."""
+"""Dampings of the restarts, factor after factor, after messages have run away."""
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefState:
-    """Messages from factors to axes, and how far the last round moved them.
+    """Messages from factors to axes, and the pace of the run.
 
-    ``order``: the factors of a forest, leaves first; ``rounds``: how many were taken in all.
+    ``order``: factors of a forest, leaves first, None if there are cycles; ``rounds``: number of rounds
+    taken in all.
     """
 
     lasting: ClassVar[bool] = True
@@ -57,9 +58,9 @@ class BeliefState:
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """``schedule``: all messages at once, or factor after factor; unless it is given, all at once until they
-    run away. ``damping`` keeps a share of the old log-message, and is raised by itself where rounds do not
-    help unless it is given."""
+    """Settings of belief propagation. ``schedule``: all messages at once, or factor after factor; if None,
+    all at once until they run away. ``damping``: share of the old log-message that is kept; if None, it is
+    raised automatically where rounds do not help."""
 
     budget: Budget = UNLIMITED
     schedule: str | None = None
@@ -115,18 +116,18 @@ class BeliefPropagation:
         return self._paced(state, messages, moved)
 
     def _schedule(self, state: BeliefState) -> str:
-        """All at once until that has run away, unless the user has chosen."""
+        """Schedule of the user, or all at once until that has run away."""
         return self.schedule or (Schedule.sequential if state.pace.restarts else Schedule.parallel)
 
     def _paced(self, state: BeliefState, messages: Array, moved: float) -> BeliefState:
-        """From the beginning, and gentler, where messages run away."""
+        """The state after a round; messages that run away begin again with more damping."""
         pace, again = state.pace.after(moved, self.damping, self._gentler)
         first = no_messages(state.compiled.graph) if again else messages
         return replace(state, messages=first, pace=pace, rounds=state.rounds + 1)
 
     @property
     def _gentler(self) -> tuple[float, ...]:
-        """The dampings of the runs after the first, as far as they differ from it."""
+        """Dampings of the runs after the first, without those that would repeat it."""
         if self.damping is not None:
             return () if self.schedule else (self.damping,)
         return GENTLER[1:] if self.schedule == Schedule.sequential else GENTLER
@@ -155,13 +156,13 @@ class BeliefPropagation:
         )
 
     def explain(self, state: BeliefState, status: Status) -> Explanation:
-        """The log-odds of the atom asked for, as what each factor around it sends it."""
+        """Explain the log-odds of the queried atom by the messages of the factors around it."""
         guarantee = Guarantee.EXACT if state.order is not None else Guarantee.APPROXIMATION
         return explained(state.compiled, state.question, state.messages, guarantee, self.name)
 
 
 def _with_note(advice: str, compiled: Compiled) -> str:
-    """The advice, and which statements messages understate."""
+    """The advice, with the statements whose influence messages understate."""
     if not compiled.apart:
         return advice
     program = compiled.program
@@ -174,7 +175,8 @@ def _with_note(advice: str, compiled: Compiled) -> str:
 
 
 def refuse_what_is_no_marginal(question: Question, engine: str) -> None:
-    """Messages give the probabilities of atoms only."""
+    """Raise UnsupportedError for questions that messages cannot answer: the most probable
+    world, and formulas."""
     if question.most_probable:
         raise UnsupportedError(
             f"{engine} gives marginals, no most probable world",

@@ -1,4 +1,4 @@
-"""Why an atom has its belief: the messages of the factors around it, which add up to its log-odds.
+"""Explanation of an atom's belief by the messages of the factors around it, which add up to its log-odds.
 
 For an atom that is true or false the sum is exact. Of a many-valued atom the log-odds of one value against
 the others are not a sum of messages; each message counts by its slope, and the rest is the remainder.
@@ -25,7 +25,7 @@ from herbrand.program.question import Question
 def explained(
     compiled: Compiled, question: Question, messages: Array, guarantee: Guarantee, engine: str
 ) -> Explanation:
-    """The log-odds of the atom that a question asks for."""
+    """Explain the log-odds of the queried atom."""
     asked = ExplainedAtom.of(question, compiled.evidence)
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
     around = _Around(compiled, asked, axis, messages)
@@ -37,7 +37,7 @@ def explained(
 
 
 class _Around:
-    """One atom's axis and what comes in there."""
+    """One atom's axis with its own weights and the messages to it."""
 
     def __init__(self, compiled: Compiled, asked: ExplainedAtom, axis: int, messages: Array) -> None:
         self.compiled, self.asked, self.axis, self.messages = compiled, asked, axis, messages
@@ -55,7 +55,7 @@ class _Around:
 
     @property
     def base(self) -> float:
-        """Of one value against all others, before anything is said."""
+        """Log-odds of one value against all others under the uniform distribution."""
         return -math.log(max(1, int(self.others.sum())))
 
     def reasons(self) -> Iterator[Reason]:
@@ -69,8 +69,8 @@ class _Around:
             yield reason_of((soft_evidence_on(self.asked.atom),), self._share(opinion))
 
     def forcing(self) -> tuple[Reason, ...]:
-        """The statements that leave out what the answer leaves out, each some of it: of a certain value any
-        other one."""
+        """Reasons for each statement that excludes some of the values that the answer excludes; for a certain
+        value, any other value."""
         barred = self.others if self.value > 0 else ~self.others
         parts = (*self._own(), *self._incoming())
         forcing = dict.fromkeys(
@@ -79,7 +79,7 @@ class _Around:
         return tuple(reason_of(stated, self.value) for stated in forcing) or (forced(self.value),)
 
     def _share(self, log_values: Array) -> float:
-        """What a message adds to finite log-odds."""
+        """Contribution of a message to finite log-odds."""
         mine, rest = log_values[self.asked.value], log_values[self.others]
         belief = self.belief[self.others]
         there = ~np.isneginf(belief)
@@ -87,14 +87,14 @@ class _Around:
         return float(mine - (weights * rest[there]).sum())
 
     def _own(self) -> Iterator[tuple[tuple[Stated, ...], Array, float]]:
-        """What statements about this atom alone say."""
+        """Yield the statements about this atom alone with their tables."""
         for origin in self.origins.on_axes([self.axis])[self.axis]:
             stated, table = origin
             if table is not None:
                 yield (stated,), table, 1.0
 
     def _opinion(self) -> Array:
-        """What facts say: the axis's own weights without the statements'."""
+        """Log-weights from facts: the axis's own weights less those of statements."""
         graph = self.compiled.built.graph
         start = int(graph.starts[self.axis])
         opinion = graph.unary[start : start + int(graph.sizes[self.axis])].copy()
@@ -105,7 +105,7 @@ class _Around:
         return np.where(np.abs(opinion) < 1e-12, 0.0, opinion)
 
     def _incoming(self) -> Iterator[tuple[tuple[Stated, ...], Array, float]]:
-        """The messages of the factors around."""
+        """Yield the messages of the factors around the atom."""
         built, run = self.compiled.built.graph, self.compiled.graph
         edges = np.flatnonzero((built.edge_axes == self.axis) & (built.exponents > 0))
         factors = built.owners[edges]

@@ -1,7 +1,8 @@
-"""Whether the ground graph is a forest, found by taking leaves off, class by class.
+"""Test whether the ground graph is a forest, by removing leaves class by class.
 
 On a forest one sweep from the leaves inwards and one back give the exact messages. All parts of a class have
-as many neighbours, so they become leaves together, and a graph of classes has it as the ground graph has.
+equally many neighbours, so they become leaves together, and a graph of classes is a forest if and only if the
+ground graph is.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from herbrand.factors.graph import Array, FactorGraph
 from herbrand.loops import chosen, loop
 
 GONE = 0.5
-"""A count below this is none; counts are whole numbers kept as floats."""
+"""Count below which nothing is left; counts are whole numbers stored as floats."""
 
 
 def forest_order(graph: FactorGraph) -> Array | None:
-    """Factors in the order in which they become leaves; ``None`` where some are on a cycle."""
+    """Factors in the order in which they become leaves; None if some are on a cycle."""
     pointers, by_axis = graph.edges_by_axis()
     order, count = chosen(_peeled, graph.operations)(graph, by_axis, pointers, graph.owners)
     return order if count == graph.factor_count else None
@@ -24,7 +25,7 @@ def forest_order(graph: FactorGraph) -> Array | None:
 
 @loop
 def _peeled(graph: FactorGraph, by_axis: Array, pointers: Array, owners: Array) -> tuple[Array, int]:
-    """Factors that leaves can be taken off until they are leaves, and how many."""
+    """Factors that become leaves when leaves are removed, in that order, and their number."""
     axes, factors = len(graph.sizes), len(graph.factor_counts)
     around = np.zeros(axes)
     width = np.zeros(factors)

@@ -1,4 +1,4 @@
-"""Messages over a factor graph: loops in log space that never meet infinity minus infinity.
+"""Loops of messages over a factor graph, in log space, which never compute infinity minus infinity.
 
 Takes a :class:`~herbrand.factors.graph.FactorGraph` and messages from factors to axes, flat arrays of
 log-values; an impossible value is minus infinity. Sums over an axis keep what is finite and how many messages
@@ -20,16 +20,16 @@ from herbrand.loops import loop
 
 NEVER = -math.inf
 LEAST_SUM = 1e-280
-"""A sum of shares below this has lost digits to underflow and is taken again by itself."""
+"""Sum of shares below which digits are lost to underflow, so that it is computed again by itself."""
 FARTHEST = 1e100
-"""No log-message is farther from 0, so that sums of them, however many copies there are, stay finite."""
+"""Largest magnitude of a log-message, so that sums of them stay finite for any number of copies."""
 ROUNDING = 2.0**-53
-"""Of a message: smaller moves of it cannot be seen, so that it is not known to rest any better."""
+"""Relative rounding of a message: smaller moves cannot be seen, so that no smaller residual is reported."""
 
 
 @loop
 def totals(graph: FactorGraph, messages: Array, total: Array, impossible: Array) -> None:
-    """Writes the log-beliefs' finite parts, and how many messages exclude each value."""
+    """Write the finite parts of the log-beliefs, and the number of messages that exclude each value."""
     unary, exponents = graph.unary, graph.exponents
     edge_sizes, edge_starts, message_starts = graph.edge_sizes, graph.edge_starts, graph.message_starts
     for i in range(len(unary)):
@@ -52,7 +52,7 @@ def totals(graph: FactorGraph, messages: Array, total: Array, impossible: Array)
 def _tell(
     size: int, at: int, start: int, times: float, messages: Array, total: Array, impossible: Array
 ) -> None:
-    """Adds a message to its axis's total, or with negative ``times`` takes it out."""
+    """Add a message to its axis's total, or with negative ``times`` remove it."""
     if times == 0.0:
         return
     for value in range(size):
@@ -74,9 +74,10 @@ def _incoming(
     out: Array,
     place: int,
 ) -> None:
-    """What an axis sends a factor: all but one copy of the factor's own message, the largest value 0.
+    """Write the message of an axis to a factor: the total less one copy of the factor's own message, with
+    largest value 0.
 
-    Where no value is possible all stay minus infinity.
+    If no value is possible, all are minus infinity.
     """
     largest = NEVER
     for value in range(size):
@@ -101,7 +102,8 @@ def _log_sum(a: float, b: float) -> float:
 
 @loop
 def _log_one_minus(x: float) -> float:
-    """log(1 - exp(x)) for x of at most 0, nowhere by subtracting what is nearly equal."""
+    """log(1 - exp(x)) for x <= 0, without cancellation: by expm1 near 0, by log1p
+    elsewhere (Mächler, 2012)."""
     if x >= 0.0:
         return NEVER
     return math.log(-math.expm1(x)) if x > -0.6931471805599453 else math.log1p(-math.exp(x))
@@ -118,7 +120,7 @@ def _joint(
     places: Array,
     joint: Array,
 ) -> int:
-    """Log-weights of a table's entries under the incoming messages; how many entries there are."""
+    """Write the log-weights of a table's entries under the incoming messages; return their number."""
     count = 1
     joint[0] = 0.0
     for edge in range(first, stop):
@@ -146,7 +148,7 @@ def _from_table(
     shares: Array,
     out: Array,
 ) -> None:
-    """The messages of a table to its axes, written over ``out`` at ``places``."""
+    """Write the messages of a table to its axes to ``out`` at ``places``."""
     count = _joint(sizes, first, stop, tables, base, incoming, places, joint)
     largest = NEVER
     for entry in range(count):
@@ -167,6 +169,8 @@ def _from_table(
                     entry += 1
         for value in range(size):
             received = incoming[place + value]
+            # An axis that excludes the value makes all its entries impossible: they are computed again as if
+            # it did not.
             if received == NEVER:
                 incoming[place + value] = 0.0
                 _joint(sizes, first, stop, tables, base, incoming, places, shares)
@@ -182,7 +186,7 @@ def _from_table(
 
 @loop
 def _log_sum_at(joint: Array, count: int, value: int, stride: int, size: int) -> float:
-    """The log-sum of the entries in which one axis has a value."""
+    """Log-sum of the entries in which one axis has the value."""
     largest = NEVER
     for block in range(value * stride, count, size * stride):
         for entry in range(block, block + stride):
@@ -198,7 +202,8 @@ def _log_sum_at(joint: Array, count: int, value: int, stride: int, size: int) ->
 
 @loop
 def _holds(size: int, allowed: Array, start: int, incoming: Array, place: int) -> tuple[float, float, float]:
-    """Log-probability that a member is one of its allowed values, and that not; and their log-sum before."""
+    """Log-probability that a member has an allowed value, that it has another, and the log-sum
+    of its message."""
     yes = no = NEVER
     for value in range(size):
         if allowed[start + value]:
@@ -215,13 +220,13 @@ def _holds(size: int, allowed: Array, start: int, incoming: Array, place: int) -
 
 @loop
 def _log_one_plus(x: float) -> float:
-    """log(1 + exp(x)), finite for every finite x."""
+    """log(1 + exp(x)) without overflow."""
     return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
 
 
 @loop
 def _some_copy(yes: float, no: float, times: float) -> float:
-    """The log-probability that some of so many copies of a member holds."""
+    """Log-probability that at least one of ``times`` copies of a member holds."""
     if yes == NEVER or times < 0.5:
         return NEVER
     if no == NEVER:
@@ -232,8 +237,9 @@ def _some_copy(yes: float, no: float, times: float) -> float:
 
 @loop
 def _some_of(none: float, some: float, sure: float) -> float:
-    """The log-probability that some member holds. ``some`` adds up small chances without ever subtracting
-    from 1, where a chance below 1e-16 would vanish and look impossible; near 1 ``none`` has the digits."""
+    """Log-probability that some member holds. ``some`` adds up small probabilities without subtracting
+    from 1, where one below 1e-16 would vanish and look impossible; for probabilities above 1/2 ``none``
+    has the digits."""
     if sure > 0.5:
         return 0.0
     return _log_one_minus(none) if none < -0.6931471805599453 else some
@@ -250,8 +256,8 @@ def _none_holds(
     incoming: Array,
     places: Array,
 ) -> tuple[float, float, float, float]:
-    """Over the members: finite log-probability that none holds, that some does, how many surely do, and the
-    log of what the incoming messages summed to."""
+    """Over all members: the finite part of the log-probability that none holds, the log-probability that some
+    does, the number that certainly do, and the log of the incoming messages' sums."""
     none = sure = scale = 0.0
     some = NEVER
     for edge in range(first + 1, stop):
@@ -280,9 +286,10 @@ def _from_some(
     some_after: Array,
     out: Array,
 ) -> None:
-    """The messages of a "some holds" factor, each the cost of its width once.
+    """Write the messages of a quantifier's factor, in time linear in its width.
 
-    The others of a member are summed from both sides: taking it out of the whole sum loses what is small.
+    The other members of each are summed from both sides: removing one from the whole sum would
+    lose small terms.
     """
     false, true = float(incoming[places[0]]), float(incoming[places[0] + 1])
     none, some, sure, _ = _none_holds(
@@ -321,10 +328,10 @@ def _from_some(
 def _written(
     size: int, start: int, place: int, outgoing: Array, messages: Array, damping: float, out: Array
 ) -> float:
-    """Writes a message normalised and damped; how far it moved, and nan where it leaves no value.
+    """Write a message normalised and damped; return how far it moved, nan if it leaves no value.
 
-    A value is impossible only where a table, or a message that is, makes it so: a number that has run away
-    stops at :data:`FARTHEST`, and has not come to rest there.
+    A value is impossible only if a table or an incoming message makes it so: a number that runs away stops at
+    :data:`FARTHEST`, and counts as not at rest.
     """
     largest = NEVER
     for value in range(size):
@@ -349,7 +356,8 @@ def _written(
 
 @loop
 def _workspace(graph: FactorGraph) -> tuple[Array, Array, Array, Array, Array]:
-    """Room for the widest factor: incoming and outgoing values, where each edge's begin, entries twice."""
+    """Buffers for the widest factor: incoming and outgoing values, begin of each edge's values, and
+    twice its entries."""
     factor_edges, table_starts, edge_sizes = graph.factor_edges, graph.table_starts, graph.edge_sizes
     widest = entries = values = 1
     for factor in range(len(table_starts)):
@@ -369,10 +377,10 @@ def _workspace(graph: FactorGraph) -> tuple[Array, Array, Array, Array, Array]:
 def rounds(
     graph: FactorGraph, messages: Array, order: Array, damping: float, at_once: bool
 ) -> tuple[Array, float]:
-    """New messages of the factors in this order, and the largest change that damping did not yet take off.
+    """Compute new messages of the factors in this order, and the largest change before damping.
 
-    ``at_once``: all from the messages before the first; else each factor receives what those before it sent.
-    The change is nan where some message leaves its axis no value.
+    ``at_once``: all from the old messages; else each factor receives what those before it sent. The change is
+    nan if some message leaves its axis no value.
     """
     factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
     sizes, at, starts = graph.edge_sizes, graph.edge_starts, graph.message_starts
@@ -416,9 +424,9 @@ def rounds(
 
 @loop
 def bethe(graph: FactorGraph, messages: Array) -> float:
-    """The Bethe log-partition: axes plus factors minus edges, each as often as it stands in the ground.
+    """Bethe log-partition: axes plus factors minus edges, each times its number of ground copies.
 
-    Minus infinity where some axis has no value left.
+    Minus infinity if some axis has no value left.
     """
     factor_edges, table_starts, tables = graph.factor_edges, graph.table_starts, graph.tables
     sizes, at, starts = graph.edge_sizes, graph.edge_starts, graph.message_starts

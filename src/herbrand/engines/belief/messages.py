@@ -1,4 +1,4 @@
-"""Messages on a factor graph: one step, the beliefs they make, and what they say of the whole.
+"""Messages on a factor graph: one round, their beliefs, and the Bethe log-partition.
 
 Takes a :class:`FactorGraph`; messages are one flat array of log-values, all 0 to begin with.
 
@@ -27,12 +27,12 @@ from herbrand.loops import chosen
 
 @dataclass(frozen=True, eq=False)
 class LogBeliefs:
-    """Unnormalised log-beliefs [value of some axis], minus infinity where a value is impossible."""
+    """Unnormalised log-beliefs [value of some axis], minus infinity for impossible values."""
 
     values: Array
 
     def probabilities(self, graph: FactorGraph) -> Array:
-        """[axis, value], values that an axis does not have 0; a row of nan where no value is possible."""
+        """Probabilities [axis, value]; 0 for values beyond an axis's own, nan if no value is possible."""
         widest = int(graph.sizes.max(initial=2))
         table = np.full((graph.axis_count, widest), -np.inf)
         rows = np.repeat(np.arange(graph.axis_count), graph.sizes)
@@ -44,15 +44,15 @@ class LogBeliefs:
 
 
 def no_messages(graph: FactorGraph) -> Array:
-    """Where the iteration begins: every factor says nothing."""
+    """Uniform first messages."""
     return np.zeros(graph.message_count)
 
 
 def flood(graph: FactorGraph, messages: Array, damping: float, before: int = 0) -> tuple[Array, float]:
-    """Every message anew from the ones before, and the largest change that damping did not yet take off.
+    """Update all messages from the old ones; also return the largest change before damping.
 
-    The change is nan where some message leaves its axis no value. ``before``: how many rounds were taken; the
-    loops of a run that lasts are compiled.
+    The change is nan if some message leaves its axis no value. ``before``: number of rounds already taken;
+    the loops of a long run are compiled.
     """
     rounds = chosen(kernels.rounds, graph.operations * (before + 1))
     return rounds(graph, messages, np.arange(graph.factor_count), damping, True)
@@ -61,21 +61,22 @@ def flood(graph: FactorGraph, messages: Array, damping: float, before: int = 0) 
 def sweep(
     graph: FactorGraph, messages: Array, order: Array, damping: float, before: int = 0
 ) -> tuple[Array, float]:
-    """One factor after another in this order, each receiving what those before it sent; as :func:`flood`."""
+    """Update one factor after another in this order, each from the latest messages;
+    returns as :func:`flood`."""
     rounds = chosen(kernels.rounds, graph.operations * (before + 1))
     return rounds(graph, messages, order, damping, False)
 
 
 def bethe(graph: FactorGraph, messages: Array) -> float:
-    """The Bethe log-partition: axes plus factors minus edges, each as often as it stands in the ground.
+    """Bethe log-partition: axes plus factors minus edges, each times its number of ground copies.
 
-    Minus infinity where some axis has no value left.
+    Minus infinity if some axis has no value left.
     """
     return float(chosen(kernels.bethe, graph.operations)(graph, messages))
 
 
 def log_beliefs(graph: FactorGraph, messages: Array) -> LogBeliefs:
-    """What each axis makes of the messages to it."""
+    """Sum the incoming log-messages of each axis and its own weights."""
     total, impossible = np.empty(len(graph.unary)), np.empty(len(graph.unary))
     chosen(kernels.totals, graph.operations)(graph, messages, total, impossible)
     return LogBeliefs(np.where(impossible > 0.5, -np.inf, total))

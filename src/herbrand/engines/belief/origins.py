@@ -1,7 +1,7 @@
-"""Which statements, about which constants, a factor or an axis of a graph was made of.
+"""Statements, with constants, from which a factor or an axis of a graph was made.
 
-Takes what a program was compiled to; gives texts in the printer's form with the constants of variables. In a
-graph of classes only the constants of the atom that is asked about are shown: the others stand for many.
+Takes a compiled program; gives texts in the printer's form with the constants of variables. In a graph of
+classes only the constants of the queried atom are shown, as the others represent many.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Stated = tuple[str, tuple[tuple[str, Value], ...]]
 
 
 def opinion_on(compiled: Compiled, axis: int) -> Stated:
-    """Soft evidence as what is said on the axis of an atom, of a graph that was grounded."""
+    """Soft evidence on the atom of an axis, in a ground graph."""
     assert compiled.built.ground is not None
     return soft_evidence_on(compiled.evidence.atom_text(*compiled.built.ground.atoms.atom(axis))[0])
 
@@ -38,14 +38,14 @@ def soft_evidence_on(atom: str) -> Stated:
 
 
 class Origins:
-    """Looks up where the parts of a compiled graph come from; ``asked`` is the atom it is for."""
+    """Look-up of the origins of a compiled graph's parts; ``asked`` is the atom that is explained."""
 
     def __init__(self, compiled: Compiled, asked: ExplainedAtom) -> None:
         self.compiled, self.asked = compiled, asked
         self.texts: dict[int, str] = {}
 
     def of_factors(self, factors: Iterable[int]) -> dict[int, tuple[Stated, ...]]:
-        """The statements that each factor is made of."""
+        """Statements of each factor."""
         graph = self.compiled.built.graph
         owners = {f: self._maker(f) for f in factors if graph.table_starts[f] == SOME}
         tables = self.in_tables([f for f in factors if f not in owners])
@@ -54,7 +54,8 @@ class Origins:
         return stated | {f: tuple(dict.fromkeys(s for s, _ in helpers[a])) for f, a in owners.items()}
 
     def _maker(self, factor: int) -> int:
-        """The helper that a statement made, of a factor of helpers' helpers."""
+        """Helper of a quantifier's factor that a statement made; for a nested helper, that of
+        the outermost one."""
         built = self.compiled.built
         graph = built.graph
         axis = int(graph.edge_axes[graph.factor_edges[factor]])
@@ -68,7 +69,7 @@ class Origins:
         return axis
 
     def in_tables(self, factors: list[int]) -> dict[int, list[Stated]]:
-        """Statements and groundings by table factor."""
+        """Statements and groundings of each table factor."""
         stated: dict[int, list[Stated]] = {factor: [] for factor in factors}
         for origin in self.compiled.built.in_tables:
             for at in np.flatnonzero(np.isin(origin.places, factors)).tolist():
@@ -76,7 +77,7 @@ class Origins:
         return stated
 
     def on_axes(self, axes: list[int]) -> dict[int, list[tuple[Stated, Array | None]]]:
-        """Statements and groundings by axis, and what each adds to its own weights."""
+        """Statements and groundings of each axis, with the table that each adds to the axis's own weights."""
         stated: dict[int, list[tuple[Stated, Array | None]]] = {axis: [] for axis in axes}
         for origin in self.compiled.built.on_axes:
             for at in np.flatnonzero(np.isin(origin.places, axes)).tolist():
@@ -85,7 +86,7 @@ class Origins:
         return stated
 
     def _stated_at(self, origin: Origin, at: int) -> Stated:
-        """The statement and the constants of one of the parts that a template is in."""
+        """Statement and constants of one of the parts that come from a template."""
         if self.compiled.built.ground is None:
             return self._stated_of_class(origin.template)
         return self._stated_on_ground(self.compiled.built.ground, origin.template, int(origin.rows[at]))
@@ -100,7 +101,7 @@ class Origins:
         return self._text(number), grounding
 
     def _stated_of_class(self, number: int) -> Stated:
-        """The statement, with the constants of variables that a literal about this atom binds."""
+        """Statement with the constants of variables that a literal about this atom binds."""
         asked, program = self.asked, self.compiled.program
         sizes = asked.evidence.sizes(asked.predicate)
         constants = [int(column[0]) for column in arguments_of(asked.codes, sizes)]
@@ -130,7 +131,7 @@ class Origins:
 
 
 def reason_of(stated: tuple[Stated, ...], contribution: float) -> Reason:
-    """One reason; where several statements speak of the same atoms it rests on all of them."""
+    """Reason for a contribution; a joint one if several statements are about the same atoms."""
     groundings: dict[str, list[dict[str, Value]]] = defaultdict(list)
     for text, grounding in stated:
         groundings[text].append(dict(grounding))
@@ -141,7 +142,7 @@ def reason_of(stated: tuple[Stated, ...], contribution: float) -> Reason:
 
 
 def _shared(groundings: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
-    """What groundings that made one factor have in common; one of them where all are about the same constants
+    """Constants that all groundings of one factor share; those of the first if all have the same constants
     in another order."""
     first = groundings[0]
     if all(Counter(one.values()) == Counter(first.values()) for one in groundings):

@@ -1,4 +1,4 @@
-"""How far a run of messages has come: damping, and whether it must begin again.
+"""Pace of a run of messages: damping, and whether it must begin again.
 
 Messages run away where their residual grows: what is believed then changes e-fold in every round. They begin
 again, gentler each time; where rounds do not help, more of the old messages is kept. One rule for messages
@@ -20,13 +20,14 @@ from herbrand.engines.loop import Patience
 
 PATIENCE = Patience(rounds=10, least_step=1e-3)
 RUN_AWAY = 1.0
-"""A residual that grows above this is a run-away."""
+"""Residual above which growth counts as running away."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """``moved``: how far the last round moved messages. ``since`` counts the rounds since that was ``mark``,
-    to see whether it falls; ``restarts``, how often messages that ran away began again."""
+    """Pace of a run. ``moved``: change of messages in the last round. ``since``: number of rounds
+    since ``mark``, an earlier such change with which it is compared; ``restarts``: number of restarts
+    after running away."""
 
     damping: float = 0.0
     moved: float = math.inf
@@ -41,7 +42,7 @@ class Pace:
         gentler: tuple[float, ...] = (),
         patience: Patience = PATIENCE,
     ) -> tuple[Pace, bool]:
-        """The pace after a round, and whether messages must begin again.
+        """Pace after a round, and whether messages must begin again.
 
         ``given``: the damping that the user wants, which stays; ``gentler``: the dampings of the runs after
         the first, one after another; ``patience``: how many rounds may pass without a gain.

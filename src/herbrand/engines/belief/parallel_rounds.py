@@ -1,4 +1,4 @@
-"""Parallel rounds of messages, written once over relations: in memory, or between tables of a database.
+"""Parallel rounds of messages over relations, in memory or in a database.
 
 A :class:`Family` is a relation with a row a factor: its atoms ``s0`` ..., its ``kind`` of potential and its
 messages ``m0_0`` ... (slot, then value), log-values whose largest is 0 as in
@@ -54,7 +54,7 @@ NEVER = -math.inf
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Factors whose atoms have ``sizes`` values; ``potentials`` [kind] over as many axes."""
+    """Factors whose atoms have ``sizes`` values; ``potentials`` [kind] are tables over these axes."""
 
     number: int
     sizes: tuple[int, ...]
@@ -69,14 +69,14 @@ class Family:
         return [f"s{slot}" for slot in range(self.width)]
 
     def names(self, letter: str, slot: int) -> list[str]:
-        """The columns of a slot's values."""
+        """Columns of the values of a slot."""
         return [f"{letter}{slot}_{value}" for value in range(self.sizes[slot])]
 
     def all_names(self, letter: str) -> list[str]:
         return [name for slot in range(self.width) for name in self.names(letter, slot)]
 
     def kinds(self) -> dict[str, Array]:
-        """The entries ``t0`` ... of each kind's potential, in the order of C, as columns."""
+        """Entries ``t0`` ... of each kind's potential, in C order, as columns."""
         entries = np.stack([potential.reshape(-1) for potential in self.potentials])
         return {
             "kind": np.arange(len(entries)),
@@ -86,19 +86,20 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """What a round is between these families. ``lifted``: between classes; ``barring``: some value of some
-    atom may be impossible."""
+    """Rounds between these families. ``lifted``: between classes; ``barring``: whether values of atoms
+    may be impossible."""
 
     families: tuple[Family, ...]
     lifted: bool
     barring: bool
 
     def first(self, family: Family, factors: R) -> R:
-        """Every factor says nothing, and ``d``, how far the last round moved it, is 0."""
+        """Uniform first messages, with ``d``, the change in the last round, of 0."""
         return factors.only(*self._kept(family)).let(**dict.fromkeys([*family.all_names("m"), "d"], 0.0))
 
     def totals(self, axes: Mapping[int, R], messages: Mapping[int, R]) -> dict[int, R]:
-        """By the number of atoms' values the sums of their own weights ``u0`` ... and messages."""
+        """Sums of own weights ``u0`` ... and messages of each atom, in a relation for each
+        number of values."""
         return {size: self._totals(size, own, messages) for size, own in axes.items()}
 
     def _totals(self, size: int, own: R, messages: Mapping[int, R]) -> R:
@@ -114,7 +115,7 @@ class Rounds:
         return parts[0].stack(*parts[1:]).group(["atom"], **folds)
 
     def _apart(self, names: Sequence[str], times: Expression) -> dict[str, Expression]:
-        """Messages so many times: what is finite, and how many say that a value is impossible."""
+        """Messages times their multiplicity: their finite parts, and how often each value is excluded."""
         values = [column(name) for name in names]
         scaled = values if times.operation == "literal" else [times * value for value in values]
         if not self.barring:
@@ -126,7 +127,7 @@ class Rounds:
         }
 
     def log_beliefs(self, size: int) -> list[Expression]:
-        """Of a row of totals."""
+        """Log-beliefs from a row of totals."""
         sums = [column(f"v{value}") for value in range(size)]
         if not self.barring:
             return sums
@@ -140,9 +141,9 @@ class Rounds:
         damping: float,
         kinds: R | None = None,
     ) -> R:
-        """The family's messages of the next round; ``kinds`` has the potentials where there are several.
+        """Messages of a family after the next round; ``kinds`` has the potentials if there are several.
 
-        ``d`` is not a number where a message leaves its atom no value.
+        ``d`` is not a number if a message leaves its atom no value.
         """
         heard = self._heard(family, messages, totals, kinds)
         terms = {
@@ -163,7 +164,7 @@ class Rounds:
         return summed_up.let(**fresh).select(**known, **damped, d=self._moved(family))
 
     def moved(self, messages: Mapping[int, R]) -> float:
-        """How far the round moved any message; one query for all families."""
+        """Largest change of a message in the round, by one query for all families."""
         moves = [one.only("d") for one in messages.values()]
         if not moves:
             return 0.0
@@ -176,8 +177,8 @@ class Rounds:
         totals: Mapping[int, R],
         kinds: Mapping[int, R],
     ) -> float:
-        """Atoms plus factors minus edges, each as often as it stands in the ground; not a number, or minus
-        infinity, where some atom has no value left."""
+        """Bethe log-partition: atoms plus factors minus edges, each times its number of ground copies; minus
+        infinity if some atom has no value left."""
         parts = [self._bethe_of_axes(size, own, totals[size]) for size, own in axes.items()]
         parts += [
             self._bethe_of_factors(one, messages[one.number], totals, kinds.get(one.number))
@@ -188,7 +189,7 @@ class Rounds:
     def _bethe_of_factors(
         self, family: Family, messages: R, totals: Mapping[int, R], kinds: R | None
     ) -> float:
-        """What the factors add, less what their edges do."""
+        """Sum over factors, less that over their edges."""
         entries = product(*map(range, family.sizes))
         worths = [
             summed(worth, *(column(f"h{slot}_{value}") for slot, value in enumerate(values)))
@@ -206,7 +207,7 @@ class Rounds:
         return float(sums.scalar(total(column("n") * gain if self.lifted else gain)))
 
     def _bethe_of_axes(self, size: int, own: R, totals: R) -> float:
-        """What the atoms add, from their totals."""
+        """Sum over atoms, from their totals."""
         sums = _log_sums(totals, {"own": self.log_beliefs(size)}).only("atom", "own")
         if not self.lifted:
             return float(sums.scalar(total(column("own"))))
@@ -217,8 +218,8 @@ class Rounds:
         return [*family.slots, "kind", *counts]
 
     def _heard(self, family: Family, messages: R, totals: Mapping[int, R], kinds: R | None) -> R:
-        """With ``h0_0`` ...: what atoms send the factor, all but one copy of its own message; and the
-        entries ``t0`` ... of its potential, where there are several."""
+        """Rows with ``h0_0`` ...: the messages of atoms to the factor, without one copy of its own; and the
+        entries ``t0`` ... of its potential, if there are several."""
         heard, letters = messages, "vi" if self.barring else "v"
         for slot, size in enumerate(family.sizes):
             sums = {
@@ -253,7 +254,7 @@ class Rounds:
         return choose(others > 0.5, NEVER, all_messages - choose(never, 0.0, message))
 
     def _levelled(self, names: Sequence[str]) -> list[Expression]:
-        """With the largest taken off, where there is one."""
+        """Log-values with the largest subtracted, unless all are impossible."""
         values = [column(name) for name in names]
         peak = greater(*values)
         if not self.barring:
@@ -261,19 +262,19 @@ class Rounds:
         return [choose(peak == NEVER, NEVER, value - peak) for value in values]
 
     def _near(self, message: Expression) -> Expression:
-        """No farther than :data:`FARTHEST`: only what is impossible is minus infinity."""
+        """Message clipped at -:data:`FARTHEST`: only impossible values are minus infinity."""
         near = greater(message, -FARTHEST)
         return choose(message == NEVER, NEVER, near) if self.barring else near
 
     def _worths(self, family: Family) -> list[Expression]:
-        """The entries of the potential, in the order of C."""
+        """Entries of the potential, in C order."""
         first = family.potentials[0]
         if len(family.potentials) > 1:
             return [column(f"t{entry}") for entry in range(first.size)]
         return [literal(worth) for worth in first.reshape(-1).tolist()]
 
     def _terms(self, family: Family, slot: int, value: int) -> list[Expression]:
-        """What each entry with this value in the slot adds to the message there."""
+        """Log-terms of the message to a slot's value, one for each entry with it."""
         return [
             summed(worth, *(column(f"h{j}_{v}") for j, v in enumerate(values) if j != slot))
             for worth, values in zip(self._worths(family), product(*map(range, family.sizes)), strict=True)
@@ -290,8 +291,8 @@ class Rounds:
         return choose((new == NEVER) | (old == NEVER), lesser(new, old), mixed)
 
     def _moved(self, family: Family) -> Expression:
-        """How far undamped messages are from the last, and at the least their rounding; not a number where
-        one leaves its atom no value, and infinite where one has run away to :data:`FARTHEST`."""
+        """Distance of undamped messages from the last ones, at least their rounding; not a number if one
+        leaves its atom no value, infinite if one has run away to :data:`FARTHEST`."""
         pairs = [(column(f"n{name[1:]}"), column(name)) for name in family.all_names("m")]
         lowest = lesser(*(self._finite(new) for new, _ in pairs))
         moves = [self._move(new, old) for new, old in pairs]
@@ -315,7 +316,7 @@ class Rounds:
 
 
 def probabilities(log_values: Sequence[Given]) -> list[Expression]:
-    """Log-values as probabilities."""
+    """Probabilities from log-values."""
     values = [literal(value) for value in log_values]
     peak = greater(*values)
     shares = [exp(value - peak) for value in values]
@@ -323,7 +324,7 @@ def probabilities(log_values: Sequence[Given]) -> list[Expression]:
 
 
 def _log_sums(rows: R, sums: Mapping[str, Sequence[Expression]]) -> R:
-    """With the logarithms of sums of exponentials; the largest term of each is taken out first."""
+    """Rows with log-sums of exponentials; the largest term of each is taken out first."""
     peaks = {f"peak_{name}": greater(*terms) for name, terms in sums.items()}
     log_sums = {name: _log_sum(terms, column(f"peak_{name}")) for name, terms in sums.items()}
     return rows.let(**peaks).let(**log_sums)
