@@ -1,9 +1,8 @@
-"""Atoms that hard statements tie together, and the joint states that they may have.
+"""Blocks of atoms that hard statements tie together, and their possible joint states.
 
-One atom at a time cannot move where a hard statement lets only several move together, so all atoms that hard
-statements link are one block, sampled jointly from a list of its possible states. A block with more states
-than :data:`MOST_STATES` is refused: a sampler that cannot get from one possible world to another must not
-answer.
+A single atom cannot move where a hard statement only lets several move together, so all atoms that hard
+statements link are one block, drawn jointly from a list of its possible states. A block with more states than
+:data:`MOST_STATES` is refused: a sampler that cannot get from one possible world to another must not answer.
 """
 
 from __future__ import annotations
@@ -24,9 +23,10 @@ MOST_STATES = 4096
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Block b has the atoms ``atoms[pointers[b]:pointers[b + 1]]`` and ``state_counts[b]`` joint states.
+    """Blocks of atoms. Block b has the atoms ``atoms[pointers[b]:pointers[b + 1]]`` and
+    ``state_counts[b]`` joint states.
 
-    Their values lie from ``state_starts[b]`` on in ``states``, state by state.
+    Their values begin at ``state_starts[b]`` in ``states``, state by state.
     """
 
     pointers: Array
@@ -40,7 +40,8 @@ class Blocks:
 
 
 class TooLargeError(Exception):
-    """A block has too many states; ``factors`` are the tables and ``axes`` the helpers that tie it."""
+    """A block has too many states; ``factors`` are the tables and ``axes`` the helpers that
+    tie its ``atoms``."""
 
     def __init__(self, atoms: int, factors: Array, axes: Array) -> None:
         super().__init__(f"{atoms} atoms")
@@ -52,7 +53,8 @@ class ImpossibleError(Exception):
 
 
 def freed(graph: FactorGraph) -> FactorGraph:
-    """The graph without helpers that must be false: what would make one true is barred where it would be."""
+    """The graph with the constraint of helpers that must be false moved to their members: values that would
+    make one true are forbidden."""
     makers, unary = graph.makers, graph.unary.copy()
     helpers = np.flatnonzero(makers >= 0)
     waiting = helpers[np.isneginf(unary[graph.starts[helpers] + 1])].tolist()
@@ -69,7 +71,7 @@ def freed(graph: FactorGraph) -> FactorGraph:
 
 
 def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
-    """One block for each atom, or for all that hard statements link."""
+    """A block for each atom, or for all atoms that hard statements link."""
     hard = _Hard(graph)
     labels = hard.labels()
     sizes = graph.sizes[:atom_count]
@@ -88,7 +90,7 @@ def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
 
 
 def _assembled(single: Array, sizes: Array, parts: Sequence[tuple[Array, Array]]) -> Blocks:
-    """Blocks of one atom, whose states are its values, then those of several."""
+    """Blocks of one atom, whose states are its values, followed by those of several."""
     widths = np.concatenate([np.ones(len(single), np.int64), [len(atoms) for atoms, _ in parts]])
     counts = np.concatenate([sizes[single], [len(states) for _, states in parts]]).astype(np.int64)
     entries = (widths * counts).astype(np.int64)
@@ -104,7 +106,7 @@ def _assembled(single: Array, sizes: Array, parts: Sequence[tuple[Array, Array]]
 
 
 class _Hard:
-    """The part of a graph that makes worlds impossible."""
+    """The factors and helpers of a graph that make worlds impossible."""
 
     def __init__(self, graph: FactorGraph) -> None:
         self.graph, self.maker = graph, graph.makers
@@ -133,7 +135,7 @@ class _Hard:
         return graph.edge_axes[graph.factor_edges[factor] : graph.factor_edges[factor + 1]].tolist()
 
     def _links(self, in_tables: Array, barred: Array) -> Array:
-        """Pairs of axes that are tied: those of a hard table, and a hard helper with all it rests on."""
+        """Pairs of tied axes: those of a hard table, and a hard helper with all members below it."""
         graph = self.graph
         pairs = []
         widths = graph.factor_edges[self.factors + 1] - graph.factor_edges[self.factors]
@@ -153,7 +155,7 @@ class _Hard:
         return component_of(self.graph.axis_count, self.links)
 
     def by_label(self, labels: Array) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-        """The hard tables and the hard helpers of each component."""
+        """Hard tables and hard helpers of each component."""
         factors: dict[int, list[int]] = defaultdict(list)
         helpers: dict[int, list[int]] = defaultdict(list)
         for factor in self.factors.tolist():
@@ -164,7 +166,7 @@ class _Hard:
         return factors, helpers
 
     def states(self, atoms: Sequence[int], factors: Sequence[int], helpers: Sequence[int]) -> Array:
-        """The possible joint states [state, atom]."""
+        """Possible joint states [state, atom]; raises if there are too many, or none."""
         open_values = [self._open(atom) for atom in atoms]
         if math.prod(map(len, open_values)) > MOST_STATES:
             raise TooLargeError(len(atoms), np.array(factors, np.int64), np.array(helpers, np.int64))
@@ -196,7 +198,7 @@ class _Hard:
                 yield values
 
     def _evaluate(self, axis: int, world: dict[int, int]) -> int:
-        """The value of an axis, a helper's from what it rests on."""
+        """Value of an axis; that of a helper is computed from its members."""
         if axis not in world:
             graph, factor = self.graph, self.maker[axis]
             edges = range(int(graph.factor_edges[factor]) + 1, int(graph.factor_edges[factor + 1]))

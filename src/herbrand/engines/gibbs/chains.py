@@ -1,4 +1,4 @@
-"""Chains of worlds over a ground factor graph: where they begin, and where they are."""
+"""Chains of worlds over a ground factor graph: their start and their state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from herbrand.program.program import Program
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Where the chains are: ``values`` [chain, axis] and ``holding`` [chain, factor]."""
+    """State of all chains: ``values`` [chain, axis], and ``holding`` [chain, factor], the number of
+    members that hold."""
 
     network: Network
     values: Array
@@ -32,10 +33,10 @@ class Chains:
 def begun(
     compiled: Compiled, count: int, random: Callable[[int], np.random.Generator], budget: Budget
 ) -> tuple[Compiled, Chains]:
-    """The graph that worlds are drawn over, and ``count`` chains at random worlds; ``random`` [chain].
+    """Graph over which worlds are drawn, and ``count`` chains at random worlds; ``random`` [chain].
 
-    Raises where no world is possible, and where hard statements tie so many atoms that no chain could get
-    from one world to another.
+    Raises if no world is possible, or if hard statements tie so many atoms that no chain could get from one
+    world to another.
     """
     if possible_values(compiled.graph) is None:
         raise proved_contradiction(compiled.program, budget)
@@ -57,7 +58,7 @@ def begun(
 
 
 def _cannot_mix(compiled: Compiled, error: TooLargeError) -> UnsupportedError:
-    """Names the hard statements that tie too many atoms together."""
+    """Error that names the hard statements which tie too many atoms together."""
     program = compiled.program
     tied: list[int] = []
     for origins, places in ((compiled.built.in_tables, error.factors), (compiled.built.on_axes, error.axes)):

@@ -1,4 +1,4 @@
-"""How far the averages of several chains can be trusted.
+"""Convergence measures of several chains: split R-hat, effective sample size, and standard error.
 
 Chains are cut into batches; ``counts`` [chain, batch, value] says in how many draws of each batch an atom had
 a value. Split R-hat compares the halves of all chains with each other: 1 where they agree, above where some
@@ -26,7 +26,7 @@ from herbrand.factors.graph import Array
 
 @dataclass(frozen=True)
 class Convergence:
-    """The worst over all values of all atoms."""
+    """Worst measures over all values of all atoms."""
 
     r_hat: float
     effective_samples: float
@@ -34,7 +34,7 @@ class Convergence:
 
 
 def convergence(counts: Array, batch: int) -> Convergence:
-    """Of chains cut into an even number of batches of ``batch`` draws each, or into a single one."""
+    """Measures of chains cut into an even number of batches of ``batch`` draws each, or into a single one."""
     r_hat = split_r_hat(counts, batch)
     samples, error = effective_samples(counts, batch)
     return Convergence(
@@ -45,8 +45,8 @@ def convergence(counts: Array, batch: int) -> Convergence:
 
 
 def split_r_hat(counts: Array, batch: int) -> Array:
-    """For each value; infinite where halves of chains stand still at different values. A single batch is not
-    split."""
+    """Split R-hat of each value; infinite if halves of chains stand still at different values. A single batch
+    is not split."""
     chains, batches, values = counts.shape
     length = max(1, batches // 2)
     parts = counts.reshape(chains * batches // length, length, values)
@@ -61,10 +61,11 @@ def split_r_hat(counts: Array, batch: int) -> Array:
 
 
 def effective_samples(counts: Array, batch: int) -> tuple[Array, Array]:
-    """For each value how many independent draws all chains are worth, and the standard error of its mean.
+    """Number of independent draws that all chains are worth, and the standard error of the mean,
+    for each value.
 
-    At most as many as were drawn. A value that was drawn always, or never, is not known for certain: its
-    error is that of one draw more, on the other side.
+    At most the number of draws. A value that was always drawn, or never, is not certain: its error is that of
+    one more draw with the other outcome.
     """
     chains, batches, values = counts.shape
     drawn = chains * batches * batch

@@ -1,4 +1,4 @@
-"""Gibbs sampling: many worlds drawn one change at a time, by several chains that are compared.
+"""Gibbs sampling: worlds drawn one change at a time, by several chains that are compared.
 
 Guarantee: ``approximation``, with a standard error. An answer counts as converged only where the chains
 agree: split R-hat at most :attr:`Gibbs.most_r_hat` for every atom. Cost of a sweep: every ground factor once
@@ -34,20 +34,21 @@ from herbrand.program.program import Program
 from herbrand.program.question import Question, refuse_formulas
 
 BATCHES = 20
-"""Batches that each chain's draws are cut into; half of them are each half of a split chain."""
+"""Number of batches of each chain's draws; half of them make a half of a split chain."""
 
 OPERATIONS_AT_ONCE = 10_000_000
-"""Of a chain between two looks at the clock: some hundredths of a second."""
+"""Operations of a chain between two checks of the time: some hundredths of a second."""
 SAMPLES = 2000
 CHAINS = 4
 WARM_BATCHES = BATCHES // 2
-"""Sweeps before the first draw, in batches."""
+"""Number of batches of sweeps before the first draw that counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class GibbsState:
-    """``values`` [chain, axis] and ``holding`` [chain, factor] are where the chains are; ``counts``
-    [chain, batch, value of an axis] what they have seen, ``batch`` the next one (negative: warming up).
+    """State of a run. ``values`` [chain, axis] and ``holding`` [chain, factor]: state of the chains;
+    ``counts`` [chain, batch, value of an axis]: draws of each value; ``batch``: number of the next batch
+    (negative: warming up).
 
     Batches of warming up are written at the end, where draws overwrite them.
     """
@@ -63,8 +64,8 @@ class GibbsState:
 
     @property
     def seen(self) -> Array:
-        """The draws, in an even number of batches where there are two; of a run stopped before them those of
-        warming up, which are all that there is."""
+        """Draws in an even number of batches, or a single one; for a run stopped before two batches of draws,
+        those of warming up."""
         done = min(self.batch, BATCHES)
         if done >= 2:
             return self.counts[:, : done // 2 * 2]
@@ -74,7 +75,8 @@ class GibbsState:
 
 @dataclass(frozen=True)
 class Gibbs:
-    """``samples`` draws of each of ``chains`` chains, after half as many sweeps that are thrown away."""
+    """Gibbs sampling with ``samples`` draws of each of ``chains`` chains, after half as many sweeps
+    of warming up."""
 
     budget: Budget = UNLIMITED
     seed: int = 0
@@ -103,12 +105,12 @@ class Gibbs:
 
     @property
     def batch_size(self) -> int:
-        """Sweeps of a batch; the draws are rounded up to whole ones."""
+        """Sweeps of a batch; the number of draws is rounded up to whole batches."""
         return math.ceil(self.samples / BATCHES)
 
     @property
     def draws(self) -> int:
-        """Sweeps of all chains, with those before the first that counts."""
+        """Sweeps of all chains, warming up included."""
         return self.chains * self.batch_size * (BATCHES + WARM_BATCHES)
 
     def prepare(self, program: Program, question: Question, within: Budget) -> Prepared[GibbsState] | Refusal:
@@ -134,8 +136,8 @@ class Gibbs:
         )
 
     def step(self, state: GibbsState) -> GibbsState:
-        """One batch of sweeps by every chain, each in a thread of its own. Where the time ends within a batch
-        the batches before it are all that there is."""
+        """Take one batch of sweeps with every chain, each in its own thread. If the time ends within a batch,
+        it is dropped."""
         values, holding, counts = state.values.copy(), state.holding.copy(), state.counts.copy()
         blocks, cost = len(state.network.state_counts), operations(state.network)
         swept, at_once = chosen(sweeps, self.draws * cost), max(1, int(OPERATIONS_AT_ONCE / max(1.0, cost)))
@@ -167,7 +169,7 @@ class Gibbs:
         return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
 
     def residual(self, state: GibbsState) -> float:
-        """The share of the draws that is still to be made."""
+        """Share of the draws that are still to be made; above 1 while warming up."""
         return (BATCHES - state.batch) / BATCHES
 
     def read(self, state: GibbsState, status: Status) -> Marginals:
@@ -197,7 +199,8 @@ class Gibbs:
         )
 
     def explain(self, state: GibbsState, status: Status) -> Explanation:
-        """The log-odds of the atom asked for: what each factor says of it, averaged over worlds drawn."""
+        """Explain the log-odds of the queried atom: the contribution of each factor, averaged
+        over worlds drawn."""
         network = state.compiled
         asked = ExplainedAtom.of(state.question, network.evidence)
         (axis,) = network.axes_of(asked.predicate, asked.codes)
@@ -208,7 +211,7 @@ class Gibbs:
         return explained(network, asked, chains, probability, random, self.name)
 
     def _judged(self, status: Status, r_hat: float) -> Status:
-        """Chains that disagree have not converged, however many draws were made."""
+        """Status of the answer: chains that disagree have not converged, however many draws were made."""
         if not status.converged or r_hat <= self.most_r_hat:
             return status
         advice = (
@@ -222,7 +225,7 @@ class Gibbs:
 
 
 def _of_atoms(network: Compiled, counts: Array) -> Array:
-    """The columns of atoms, without those of helpers."""
+    """Columns of atoms, without those of helpers."""
     graph, atoms = network.graph, network.atom_count
     return counts[:, :, : int(graph.sizes[:atoms].sum())]
 

@@ -1,8 +1,8 @@
-"""Why the sampler gives an atom its probability: what each factor says of it, averaged over worlds drawn.
+"""Explanation of a sampled probability: the contribution of each factor, averaged over worlds drawn.
 
 In every world the log-odds of an atom given all others are a sum over the factors around it. The averages of
-its summands are the contributions; the log-odds of the average probability differ from the average of the
-log-odds, and that is the remainder.
+the summands are the contributions; the log-odds of the average probability differ from the average of the
+log-odds, and the difference is the remainder.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from herbrand.factors.graph import Array
 from herbrand.loops import chosen
 
 WORLDS = 200
-"""Worlds of each chain that are averaged over."""
+"""Number of worlds of each chain that are averaged over."""
 
 ROUNDING = 1e-12
-"""A smaller share is what taking statements off the weights of an axis left."""
+"""Size below which a share is a rounding error of subtracting statements from the weights of an axis."""
 
 
 def explained(
@@ -38,7 +38,7 @@ def explained(
     random: np.random.Generator,
     engine: str,
 ) -> Explanation:
-    """The log-odds of an atom whose estimated probability is given."""
+    """Explain the log-odds of an atom whose estimated probability is given."""
     axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
     shares, conditional = _averaged(compiled, asked, chains, axis, random)
     drawn = 0 < probability < 1
@@ -57,7 +57,8 @@ def explained(
 def _averaged(
     compiled: Compiled, asked: ExplainedAtom, chains: Chains, axis: int, random: np.random.Generator
 ) -> tuple[dict[tuple[Stated, ...], float], float]:
-    """Each factor's mean share of the conditional log-odds, and the log-odds of the mean conditional."""
+    """Mean share of each factor in the conditional log-odds, and the log-odds of the
+    mean conditional probability."""
     network = chains.network
     place = int(np.flatnonzero(network.block_atoms == axis)[0])
     block = int(np.searchsorted(network.block_starts, place, side="right") - 1)
@@ -89,13 +90,13 @@ def _averaged(
 
 
 def _slope(log_weights: Array, holds: Array) -> Array:
-    """How the log-odds change with each state's log-weight."""
+    """Derivative of the log-odds by each state's log-weight."""
     yes, no = _shares(np.where(holds, log_weights, -np.inf)), _shares(np.where(holds, -np.inf, log_weights))
     return yes - no
 
 
 def _shares(log_weights: Array) -> Array:
-    """Each state's share of all; 0 where none is possible."""
+    """Probability of each state; all 0 if none is possible."""
     most = log_weights.max()
     if np.isneginf(most):
         return np.zeros(len(log_weights))
@@ -104,14 +105,15 @@ def _shares(log_weights: Array) -> Array:
 
 
 def _finite(weights: Array) -> Array:
-    """Impossible states have no share in the slope, so what they weigh does not count."""
+    """Log-weights with 0 for impossible states, whose slope is 0."""
     return np.where(np.isneginf(weights), 0.0, weights)
 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The ``statements`` behind each part of a block's weight. The own weights of axes, after the ``tables``,
-    are sums: ``stated`` [state, column] is what statements add to the axis ``of`` each column."""
+    """Statements behind each part of a block's log-weight. ``statements`` [part]: those of the ``tables``
+    first, then of axes, then of single columns. The own weights of axes are sums: ``stated`` [state, column]
+    is what statements add to the axis ``of`` [column]."""
 
     statements: list[tuple[Stated, ...]]
     tables: int
@@ -119,7 +121,8 @@ class _Parts:
     of: list[int]
 
     def split(self, weights: Array) -> Array:
-        """Weights by state, :func:`weights_by_state`'s, as finite columns: tables, axes, statements."""
+        """Split :func:`weights_by_state`'s weights into finite columns: tables, the rest
+        of axes, statements."""
         parts = _finite(weights)
         for column, axis in enumerate(self.of):
             parts[:, self.tables + axis] -= self.stated[:, column]
@@ -127,7 +130,7 @@ class _Parts:
 
 
 def _parts(compiled: Compiled, asked: ExplainedAtom, network: Network, block: int, states: Array) -> _Parts:
-    """What the tables near a block say, then what is left on its axes, then what statements say there."""
+    """Statements of the tables near a block, of the rest of its axes' weights, and of each weight on them."""
     origins = Origins(compiled, asked)
     tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]].tolist()
     axes = network.near_axes[network.axis_starts[block] : network.axis_starts[block + 1]].tolist()

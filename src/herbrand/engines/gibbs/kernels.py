@@ -1,4 +1,4 @@
-"""Sweeps over blocks of atoms, in loops.
+"""Compiled loops of Gibbs sweeps over blocks of atoms.
 
 A chain's state is the value of every axis, helpers included, and for each "some holds" factor how many of its
 members hold, so that one atom's change costs only what depends on it.
@@ -17,16 +17,17 @@ from herbrand.loops import chosen, loop
 
 NEVER = -math.inf
 MOST_LOG_ODDS = 700.0
-"""Above this the exponential is no number; the chance of the other value is 0 long before."""
+"""Log-odds above which the exponential would overflow; the probability of the other value rounds to
+0 long before."""
 
 
 class Network(NamedTuple):
-    """The graph and the blocks, with what depends on what.
+    """A graph and its blocks, with indices of what depends on what.
 
-    ``members`` are the edges by which axis a is a member of "some" factors, from ``member_starts[a]`` on;
-    ``maker`` [axis] is the factor that makes a helper, -1 for an atom. ``near_tables`` and ``near_axes`` are
-    what a block's weight is made of; ``strides`` [near table] how far apart the entries are of two values of
-    the block's first atom. A block is ``alone`` where it is one atom that no helper rests on.
+    ``members``: edges by which axis a is a member of quantifiers' factors, from ``member_starts[a]`` on;
+    ``maker`` [axis]: factor that defines a helper, -1 for an atom. ``near_tables`` and ``near_axes``: parts
+    of a block's weight; ``strides`` [near table]: distance of the entries of two consecutive values of the
+    block's first atom. ``alone`` [block]: whether it is one atom of which no helper depends.
     """
 
     graph: FactorGraph
@@ -48,7 +49,7 @@ class Network(NamedTuple):
 
 
 def network(graph: FactorGraph, blocks: Blocks) -> Network:
-    """The sampler's view of a ground graph."""
+    """Index a ground graph for the sampler."""
     owner, maker = graph.owners, graph.makers
     is_table = graph.table_starts[owner] != SOME
     is_target = np.isin(np.arange(graph.edge_count), graph.factor_edges[maker[maker >= 0]])
@@ -84,7 +85,7 @@ def network(graph: FactorGraph, blocks: Blocks) -> Network:
 
 
 def operations(network: Network) -> float:
-    """About what one sweep costs: each block's states, each by what depends on it."""
+    """Estimated number of operations of a sweep: for each state of a block, all that depends on it."""
     near = np.diff(network.table_starts) + np.diff(network.axis_starts)
     return float(8 * (network.state_counts * (1 + near)).sum())
 
@@ -102,7 +103,7 @@ def _near(
     block_starts: Array,
     block_atoms: Array,
 ) -> tuple[Array, Array, Array, Array]:
-    """For each block the tables whose weight it may change, and its atoms and what rests on them."""
+    """Tables whose weight each block may change, and its atoms with the helpers that depend on them."""
     count = len(block_starts) - 1
     tables_from, axes_from = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     tables, axes = np.empty(1024, np.int64), np.empty(1024, np.int64)
@@ -136,7 +137,7 @@ def _near(
 
 @loop
 def _put(array: Array, place: int, value: int) -> Array:
-    """The array with a value at a place, twice as long where it was too short."""
+    """The array with a value at a place, doubled in length if it was too short."""
     if place >= len(array):
         longer = np.empty(2 * len(array), np.int64)
         for i in range(len(array)):  # a slice would take numba two seconds more to compile
@@ -150,7 +151,8 @@ def _put(array: Array, place: int, value: int) -> Array:
 def _strides(
     graph: FactorGraph, block_starts: Array, block_atoms: Array, starts: Array, near_tables: Array
 ) -> Array:
-    """For each table near a block, how many entries on the next value of the block's first atom is."""
+    """Distance of the entries of two consecutive values of the block's first atom, for each table
+    near a block."""
     strides = np.zeros(starts[-1], np.int64)
     for block in range(len(block_starts) - 1):
         atom = block_atoms[block_starts[block]]
@@ -166,7 +168,7 @@ def _strides(
 
 @loop
 def begin(network: Network, values: Array, holding: Array, uniforms: Array) -> None:
-    """A random possible state for every block; helpers follow."""
+    """Draw a random possible state for every block, and compute the helpers."""
     graph = network.graph
     for factor in range(len(graph.factor_counts)):
         holding[factor] = 0
@@ -195,7 +197,7 @@ def begin(network: Network, values: Array, holding: Array, uniforms: Array) -> N
 
 @loop
 def _is_open(network: Network, block: int, state: int) -> bool:
-    """Whether every atom's own weight allows its value in a state."""
+    """Whether the own weights of all atoms allow their values in a state."""
     width = network.block_starts[block + 1] - network.block_starts[block]
     for j in range(width):
         atom = network.block_atoms[network.block_starts[block] + j]
@@ -222,7 +224,7 @@ def _put_state(
 def _change(
     network: Network, values: Array, holding: Array, waiting: Array, axis: int, value: int, count: int
 ) -> int:
-    """Gives an axis a value; the helpers that this may change are put behind the ``count`` waiting ones."""
+    """Set an axis to a value; helpers that this may change are appended to the ``count`` waiting ones."""
     graph = network.graph
     before = values[axis]
     values[axis] = value
@@ -240,7 +242,7 @@ def _change(
 
 @loop
 def _settle(network: Network, values: Array, holding: Array, waiting: Array, count: int) -> None:
-    """Gives waiting helpers the value that what they rest on makes."""
+    """Set waiting helpers to the values that their members imply."""
     while count > 0:
         count -= 1
         helper = int(waiting[count])
@@ -251,7 +253,7 @@ def _settle(network: Network, values: Array, holding: Array, waiting: Array, cou
 
 @loop
 def table_weight(graph: FactorGraph, factor: int, values: Array) -> float:
-    """What a table says of a state."""
+    """Log-weight of a table's entry for these values."""
     entry = 0
     for edge in range(graph.factor_edges[factor], graph.factor_edges[factor + 1]):
         axis = int(graph.edge_axes[edge])
@@ -261,8 +263,7 @@ def table_weight(graph: FactorGraph, factor: int, values: Array) -> float:
 
 @loop
 def met_entries(graph: FactorGraph, values: Array, met: Array) -> None:
-    """Adds to ``met``, the own weights of axes and then the entries of all tables, how often a state meets
-    each."""
+    """Add to ``met`` how often a state meets each value of an axis, and then each entry of a table."""
     for factor in range(len(graph.table_starts)):
         if graph.table_starts[factor] >= 0:
             entry = 0
@@ -276,7 +277,7 @@ def met_entries(graph: FactorGraph, values: Array, met: Array) -> None:
 
 @loop
 def _weight(network: Network, block: int, values: Array) -> float:
-    """The log-weight of all that a block may change."""
+    """Log-weight of everything that a block may change."""
     graph = network.graph
     total = 0.0
     for place in range(network.axis_starts[block], network.axis_starts[block + 1]):
@@ -289,9 +290,10 @@ def _weight(network: Network, block: int, values: Array) -> float:
 
 @loop
 def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, seen: Array) -> None:
-    """One sweep a row of ``uniforms`` [sweep, block]; ``seen`` counts each atom's values after each sweep.
+    """Take a sweep for each row of ``uniforms`` [sweep, block]; ``seen`` counts the values of atoms
+    after each sweep.
 
-    Nearly all blocks are one atom, so these are drawn here: a call would hand on every array of the network,
+    Nearly all blocks are one atom, so these are drawn here: a call would pass every array of the network,
     which takes ten times as long as the draw itself.
     """
     graph, block_starts, block_atoms = network.graph, network.block_starts, network.block_atoms
@@ -341,7 +343,7 @@ def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, see
 
 @loop
 def _drawn(log_weights: Array, count: Any, uniform: float) -> int:
-    """One of the first ``count``, each as often as it weighs."""
+    """Draw one of the first ``count`` states in proportion to its weight."""
     largest = NEVER
     for state in range(count):
         largest = max(largest, log_weights[state])
@@ -370,7 +372,7 @@ def _draw_jointly(
     log_weights: Array,
     waiting: Array,
 ) -> None:
-    """Gives a block one of its states; what rests on it follows."""
+    """Draw a state of a block and update the helpers that depend on it."""
     count = network.state_counts[block]
     for state in range(count):
         _put_state(network, block, state, values, holding, waiting)
@@ -380,7 +382,7 @@ def _draw_jointly(
 
 @loop
 def weights_by_state(network: Network, block: int, values: Array, holding: Array) -> Array:
-    """For each state of a block what each table near it says, then each axis's own weight: [state, part].
+    """Log-weights of the tables near a block and of its axes, for each of its states: [state, part].
 
     The block is left in its last state.
     """
