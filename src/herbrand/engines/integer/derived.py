@@ -1,9 +1,9 @@
-"""Atoms that rules derive, counts and sums among their bodies, as rows of an integer program.
+"""Atoms derived by rules, with counts and sums in their bodies, as rows of an integer program.
 
-An atom holds where one of its instances does, an instance where all its parts do. Both are written both ways,
-so that the solver may take neither more nor less than the rules give. Whether a total reaches a number is one
-more variable: where it is 1 the total is at least the number, where it is 0 at most one less. Each of the two
-rows is slack by what the total can reach, where the other one counts.
+An atom holds if one of its instances does, an instance if all its parts do. Both implications are written, so
+that the solver cannot derive more or less than the rules do. Whether a total reaches a number is another
+variable: where it is 1 the total is at least the number, where it is 0 at most one less. Each of the two rows
+is relaxed by the range of the total where the other one applies.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
 
 LARGEST = 10**8
-"""Amounts are added up in whole parts of one size; totals of more of them are near the solver's rounding."""
+"""Limit of totals in units of their finest step; above, they are near the solver's rounding."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A number, and columns of which each 1 adds an entry."""
+    """A linear expression: a number plus entries times columns."""
 
     number: Fraction = Fraction(0)
     entries: Mapping[int, Fraction] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Sum:
 
     @property
     def reach(self) -> tuple[Fraction, Fraction]:
-        """The least and the most that it can be."""
+        """Least and largest value that it can take."""
         entries = self.entries.values()
         return (
             self.number + sum((entry for entry in entries if entry < 0), Fraction(0)),
@@ -67,7 +67,7 @@ ZERO, ONE = Sum(), Sum(Fraction(1))
 
 
 class Derived:
-    """What the rules of a program derive, written into an integer program."""
+    """Atoms derived by a program's rules, written into an integer program."""
 
     def __init__(self, ground: Ground, linear: Linear, budget: Budget) -> None:
         program = ground.program
@@ -91,7 +91,8 @@ class Derived:
                     self._row(self._literal(atom), most=0)
 
     def agrees(self, values: np.ndarray) -> bool:
-        """Whether a world has just the atoms that the rules derive in it, counted again and exactly."""
+        """Whether a world contains exactly the atoms that the rules derive in it, evaluated
+        again without rounding."""
         derived: dict[Atom, bool] = {}
 
         def holds(atom: Atom) -> bool:
@@ -115,7 +116,7 @@ class Derived:
             yield from ((name, (*row, value)) for value in values) if values else [(name, row)]
 
     def _place(self, atom: Atom) -> tuple[int, int]:
-        """The number of a latent atom, and the value that is meant."""
+        """Number of a latent atom, and the index of the value in question."""
         code, value = self._ground.evidence.coded(*atom)
         return int(self._ground.atoms.numbers(atom[0], code)[0]), value
 
@@ -150,13 +151,13 @@ class Derived:
         return Sum(entries={int(column): Fraction(1)})
 
     def _holds(self, head: Sum, bodies: Sequence[Sum]) -> None:
-        """The head is the largest of the bodies."""
+        """Constrain the head to be the maximum of the bodies."""
         for body in bodies:
             self._row(head.plus(body, -1), least=0)
         self._row(reduce(lambda left, body: left.plus(body, -1), bodies, head), most=0)
 
     def _every(self, parts: Sequence[Sum]) -> Sum:
-        """The smallest of the parts."""
+        """Expression for the minimum of the parts."""
         open_ = [part for part in parts if part != ONE]
         if ZERO in open_:
             return ZERO
@@ -200,7 +201,7 @@ class Derived:
         return equal if sign == "=" else ONE.plus(equal, -1)
 
     def _reached(self, total: Sum, number: int) -> Sum:
-        """Whether a whole total is at least so much."""
+        """Expression for whether a whole total is at least ``number``."""
         low, high = total.reach
         if number <= low:
             return ONE
@@ -213,7 +214,8 @@ class Derived:
 
 
 def _totals(instance: Instance) -> Iterator[tuple[list[tuple[Fraction, Atom]], Operator, Fraction]]:
-    """What each comparison of an instance adds up: amounts of atoms; the sign, and the number."""
+    """Yield each comparison of an instance: the amounts and atoms that it adds up, its sign,
+    and its number."""
     counted = iter(instance.counted)
     for total in instance.plan.totals:
         weighted = [(part.amount(atom[1]), atom) for part in total.parts for atom in next(counted)]

@@ -1,9 +1,9 @@
 """The most probable world by integer programming.
 
-Guarantee: ``exact`` where the solver closes the gap between its world and its bound and the world's own
-log-weight, counted again from the ground formulas, is that of the solver; else the world is the best that was
-reached in time, and the answer says how far from the best it can be at the most. It loses to elimination
-where the ground network is narrow, and to search where formulas are many and loose.
+Guarantee: ``exact`` if the solver closes the gap between its world and its bound, and the world's log-weight,
+computed again from the ground formulas, agrees; else the world is the best that was found in time, and the
+answer bounds its distance from the best. It loses to elimination on narrow ground networks, and to search
+where formulas are many and loose.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from herbrand.program.question import Question
 from herbrand.row_keys import key_columns, row_keys
 
 SECONDS = 300.0
-"""Without a time limit the search ends after so long, with the best world it has and its gap."""
+"""Seconds after which a search without a time limit ends, with its best world and gap."""
 OPERATIONS_AN_ENTRY = 1e3
-"""A guess: only packings, such as matchings, are known to need no search."""
+"""Guess of the operations for each entry: only packings, such as matchings, are known to need no search."""
 BYTES_AN_ENTRY = 300
 LEAST_OPERATIONS = 1.1e7
-"""What is exact at once by elimination is left to it."""
+"""Least estimate of a program that is no packing, above what elimination answers at once."""
 CLOSED = 1e-6
 
 
 class Clique(NamedTuple):
-    """The group and number of each latent atom of a predicate, and of how many of each group the value may be
-    one of ``allowed``."""
+    """Groups of atoms of which few may hold: group and number of each latent atom of a predicate, and for
+    each group the number of atoms that may have a value in ``allowed``."""
 
     groups: np.ndarray
     atoms: np.ndarray
@@ -77,7 +77,7 @@ class IntegerState:
 
     @property
     def gap(self) -> float:
-        """How much larger the log-weight of a better world could be."""
+        """Upper bound on the additional log-weight of a better world."""
         return max(0.0, self.bound - self.log_weight)
 
 
@@ -160,7 +160,7 @@ class Integer:
         return replace(state, values=values, log_weight=weight, bound=bound, formulas=rows)
 
     def residual(self, state: IntegerState) -> float:
-        """The search ends by itself: ``read`` reports what is left open."""
+        """Always 0: the search ends by itself, and ``read`` reports the remaining gap."""
         return 0.0
 
     def read(self, state: IntegerState, status: Status) -> Marginals:
@@ -193,7 +193,7 @@ class Integer:
         return optimum(cost, linear.program(), whole=whole, seconds=seconds)
 
     def _refused(self, state: IntegerState) -> IntegerState:
-        """Raise for statements that contradict each other, named where another exact engine can name them."""
+        """Raise the contradiction of the statements, found by another exact engine if one can name it."""
         if state.derived is not None:
             circuit = CircuitEngine(self.budget)
             circuit.step(first_state(circuit, state.ground.program, state.question))
@@ -212,7 +212,8 @@ def _unserved(question: Question) -> str:
 
 
 def exclusive_place(template: Template, evidence: Evidence) -> int | None:
-    """The argument in which two atoms differ that a template forbids to hold together, if it does no more.
+    """The argument place in which two atoms differ that a template forbids to hold together; None if it
+    says anything else.
 
     Such a template is a clique for each choice of the other arguments: `m(x, y) and m(x, z) => y = z`.
     """
@@ -235,7 +236,7 @@ def exclusive_place(template: Template, evidence: Evidence) -> int | None:
 
 
 def _groups(template: Template, place: int, evidence: Evidence, atoms: LatentAtoms) -> Clique:
-    """One literal of each group may hold: none beside a fact."""
+    """Groups of atoms of which at most one literal holds, or none if a fact already does."""
     name, allowed = template.conjunction.literals[0].predicate, template.conjunction.literals[0].allowed
     sizes = evidence.sizes(name)
 
@@ -256,7 +257,7 @@ def _groups(template: Template, place: int, evidence: Evidence, atoms: LatentAto
 
 
 def _log_weight(state: IntegerState, values: np.ndarray) -> float:
-    """Of a world, counted from the ground formulas themselves."""
+    """Log-weight of a world, computed from the ground formulas."""
     total = state.own.constant
     if state.derived is not None and not state.derived.agrees(values):
         return -math.inf
@@ -272,7 +273,7 @@ def _log_weight(state: IntegerState, values: np.ndarray) -> float:
 
 
 def _shares(atoms: LatentAtoms, values: np.ndarray) -> np.ndarray:
-    """1 for the value of each atom."""
+    """Probability 1 for the value of each atom, [atom, value]."""
     widest = int(max(atoms.value_counts, default=2))
     shares = np.zeros((atoms.count, widest))
     shares[np.arange(atoms.count), values] = 1.0

@@ -1,13 +1,13 @@
 """Ground formulas as linear constraints over zeros and ones.
 
-An atom that is true or false is one variable, a many-valued one a variable for each value, one of which is 1.
-A conjunction of literals whose weight counts gets a variable of its own. Of a positive weight the solver
-wants it to be 1, so only what keeps it down is written: it is at most each of its parts. Of a negative one,
-or where the conjunction is forbidden, only what pushes it up: it is at least the sum of its n parts less
-n - 1. These are the standard linearisations; both are never needed, as the objective pulls one way.
+An atom that is true or false is one variable, a many-valued one a variable for each value, of which exactly
+one is 1. A conjunction of literals with a weight gets a variable. If the weight is positive, the objective
+pushes it to 1, so only upper bounds are written: it is at most each of its parts. If the weight is negative,
+or the conjunction is forbidden, only a lower bound: it is at least the sum of its n parts less n - 1. These
+are the standard linearisations; both are never needed, as the objective pulls one way.
 
-Atoms of which at most one may hold are one row, not a row for each two: its relaxation cuts off the halves
-that pairs allow, which is why matchings are solved without branching.
+Atoms of which at most one may hold are one row, not a row for each pair: its relaxation excludes the
+half-values that pairs allow, which is why matchings are solved without branching.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from herbrand.program.ground import SATISFIED, GroundBlock, GroundConjunction
 from herbrand.row_keys import each_in
 
 Columns = np.ndarray
-"""A variable for each row."""
+"""Numbers of variables, one for each row."""
 
 
 @dataclass
 class Linear:
-    """Variables from 0 to 1 and their worth, which is to be largest; rows of constraints as triples."""
+    """Variables from 0 to 1 with an objective to maximise; rows of constraints as triples."""
 
     value_counts: np.ndarray
     objective: list[np.ndarray] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Linear:
             self.enter(first[own], places, 1.0)
 
     def new(self, count: int, *, whole: bool = False) -> Columns:
-        """So many new variables from 0 to 1; ``whole``: either 0 or 1, which the others are by their rows."""
+        """Add ``count`` variables from 0 to 1; ``whole``: integer, which others become through their rows."""
         self.objective.append(np.zeros(count))
         self.whole.append(np.full(count, whole))
         self.variable_count += count
         return np.arange(self.variable_count - count, self.variable_count)
 
     def _at_most(self, limits: np.ndarray) -> np.ndarray:
-        """New rows with these upper limits, which may still be lowered in place."""
+        """Add rows with these upper limits, which may still be lowered in place."""
         return self.new_rows(np.full(len(limits), -math.inf), limits)
 
     def new_rows(self, least: np.ndarray, most: np.ndarray) -> np.ndarray:
@@ -80,7 +80,8 @@ class Linear:
     # Literals
 
     def value(self, atom: int, value: int, worth: float) -> None:
-        """An atom's value adds to the log-weight of a world; minus infinity forbids it."""
+        """Add ``worth`` to the log-weight of worlds in which an atom has a value; minus
+        infinity forbids it."""
         if worth == -math.inf:
             self.at_most(np.array([[atom]]), [(value,)], np.zeros(1))
             return
@@ -94,7 +95,7 @@ class Linear:
     def _literal(
         self, rows: np.ndarray, atoms: np.ndarray, allowed: Sequence[int], sign: float
     ) -> np.ndarray:
-        """``sign`` times whether each row's literal holds, entered; gives the constant part of each row."""
+        """Enter ``sign`` times the truth of each row's literal; return the constant part of each row."""
         constants = np.where(atoms == SATISFIED, sign, 0.0)
         latent = np.flatnonzero(atoms != SATISFIED)
         if not len(latent):
@@ -113,7 +114,7 @@ class Linear:
         return constants
 
     def at_most(self, atoms: np.ndarray, allowed: Sequence[Sequence[int]], limit: np.ndarray) -> None:
-        """In each row of atoms at most so many literals hold."""
+        """In each row of atoms, allow at most ``limit`` literals to hold."""
         limits = limit.astype(float)
         rows = self._at_most(limits)
         for place, values in enumerate(allowed):
@@ -122,7 +123,7 @@ class Linear:
     def at_most_of_groups(
         self, groups: np.ndarray, atoms: np.ndarray, limit: np.ndarray, allowed: Sequence[int]
     ) -> None:
-        """Of each group of atoms at most so many have an allowed value."""
+        """In each group of atoms, allow at most ``limit`` to have an allowed value."""
         limits = limit.astype(float)
         rows = self._at_most(limits)
         np.subtract.at(limits, groups, self._literal(rows[groups], atoms, allowed, 1.0))
@@ -130,7 +131,7 @@ class Linear:
     # Conjunctions
 
     def conjunction(self, ground: GroundConjunction, worth: float) -> None:
-        """``worth`` for every row that holds; minus infinity forbids each."""
+        """Add ``worth`` for every row of a conjunction that holds; minus infinity forbids each."""
         if not len(ground) or not worth:
             return
         if worth == -math.inf:
@@ -152,7 +153,8 @@ class Linear:
         self.objective[place] += worth
 
     def _truth(self, ground: GroundConjunction, *, holds_at_most: bool) -> Columns:
-        """A variable for each row: at most whether it holds, or at least."""
+        """Variable for the truth of each row, bounded from above by it if ``holds_at_most``,
+        else from below."""
         truth = self.new(len(ground))
         parts = ground.atoms.shape[1] + len(ground.blocks)
         if not holds_at_most:  # parts - truth <= n - 1
@@ -176,7 +178,7 @@ class Linear:
     def _parts(
         self, ground: GroundConjunction, rows: np.ndarray, sign: float, *, holds_at_most: bool
     ) -> np.ndarray:
-        """The sum of a conjunction's parts, entered; gives the constant part of each row."""
+        """Enter the sum of a conjunction's parts; return the constant part of each row."""
         constants = np.zeros(len(ground))
         for place, allowed in enumerate(ground.allowed):
             constants += self._literal(rows, ground.atoms[:, place], allowed, sign)
@@ -185,7 +187,8 @@ class Linear:
         return constants
 
     def _block(self, block: GroundBlock, count: int, *, holds_at_most: bool) -> Columns:
-        """A variable for each of ``count`` rows: whether some piece holds, or none; at most or at least."""
+        """Variable for each of ``count`` rows: whether some piece holds, or none does; bounded from
+        above or below."""
         holds = self.new(count)
         together = block.some == holds_at_most  # the sum of the pieces bounds it, not each of them
         sign = 1.0 if block.some else -1.0
@@ -209,7 +212,7 @@ class Linear:
         return sum(map(len, self.entries))
 
     def program(self) -> LinearProgram:
-        """The rows and ranges; what is made largest is ``objective``, and ``whole`` stands beside."""
+        """Rows and ranges of the program; ``objective``, to be maximised, and ``whole`` are separate."""
         count, places = self.variable_count, (np.zeros(0, np.int64),) * 2
         entries, least, most = np.zeros(0), np.zeros(0), np.zeros(0)
         if self.entries:
@@ -221,7 +224,7 @@ class Linear:
         return LinearProgram(rows, least, most, np.zeros(count), np.ones(count))
 
     def world(self, solution: np.ndarray) -> np.ndarray:
-        """The value of each atom."""
+        """Value of each atom in a solution."""
         values = np.rint(solution[self.offset]).astype(np.int64)
         for atom in np.flatnonzero(self.value_counts != 2):
             start = self.offset[atom]
