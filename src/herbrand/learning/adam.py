@@ -45,6 +45,7 @@ class Adam:
             slope = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
             mean.lerp_(slope, 1 - KEPT)
             square.lerp_(slope.square(), 1 - KEPT_SQUARE)
+            # Both divisors correct the bias of means that start at 0 (the paper's algorithm 1).
             size = (square / (1 - KEPT_SQUARE**self.steps)).sqrt_().add_(TINY)
             parameter.addcdiv_(mean, size, value=-self.rate / (1 - KEPT**self.steps))
             parameter.grad = None

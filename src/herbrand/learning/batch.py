@@ -23,7 +23,8 @@ Drawn = Sequence[tuple[Template, Bindings]]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """``atoms``: rows of argument indices by predicate; atoms are numbered one predicate after the other.
+    """A table of sampled groundings. ``atoms``: rows of argument indices by predicate; atoms are numbered one
+    predicate after the other.
 
     ``literals`` [grounding, place] are numbers of literals, or one more than the last for none;
     ``literal_atoms`` and ``allowed`` [literal, value] describe each of them; ``worth`` [grounding]: sign

@@ -48,7 +48,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Penalty:
-    """``l2`` / 2 times the sum of squares, and ``l1`` times the sum of magnitudes."""
+    """A penalty on weights: ``l2`` / 2 times the sum of squares, and ``l1`` times the sum of magnitudes."""
 
     l2: float = 0.0
     l1: float = 0.0

@@ -24,7 +24,8 @@ Numbers = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Conditionals:
-    """``differences`` [atom · alternatives, parameter]: what an alternative adds to each count.
+    """Log-probabilities of atoms' known values. ``differences`` [atom · alternatives, parameter]: what an
+    alternative adds to each count.
 
     ``offsets`` [atom, alternatives]: what it adds to the log-weight besides (-inf if it is impossible);
     ``counts`` [atom]: number of equal atoms.
@@ -63,6 +64,7 @@ class Conditionals:
     def _alternatives(self, weights: Numbers) -> tuple[Numbers, Numbers]:
         """Log-probability of each known value, and the probability of each alternative."""
         scores = (self.differences @ weights).reshape(self.offsets.shape) + self.offsets
+        # The known value has score 0: it takes part in the shift of log-sum-exp and in the total.
         largest = np.maximum(scores.max(axis=1, initial=0.0), 0.0)
         shares = np.exp(scores - largest[:, None])
         total = shares.sum(axis=1) + np.exp(-largest)

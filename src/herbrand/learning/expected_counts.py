@@ -43,8 +43,8 @@ A_GROUNDING = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """``expected`` [weight]: true groundings; ``spread`` [weight]: sum of the variances of single groundings,
-    ``None`` if these are not computed one by one."""
+    """Counts in a program's worlds. ``expected`` [weight]: true groundings; ``spread`` [weight]: sum of the
+    variances of single groundings, ``None`` if these are not computed one by one."""
 
     log_partition: float
     expected: np.ndarray
@@ -121,6 +121,7 @@ class GroundSide:
         total, shares = self.elimination.joint_shares(values)
         if total == -math.inf:
             raise no_weight()
+        # Rounding may leave shares slightly outside [0, 1], and then variances below 0.
         holds = np.clip(self.entries.T @ shares, 0.0, 1.0)
         return Counts(
             self.elimination.graph.constant + total + float(certain @ weights),

@@ -37,7 +37,8 @@ BYTES_AN_ENTRY = 40
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """``counts[i]`` groundings of the template hold if atom ``codes[i]`` has one of the ``allowed`` values.
+    """Counts for one literal of a template: ``counts[i]`` groundings hold if atom ``codes[i]`` has one of the
+    ``allowed`` values.
 
     ``weight_rows``: which number they use of a weight that is learned for each constant.
     """

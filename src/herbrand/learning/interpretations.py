@@ -239,6 +239,8 @@ class _World:
             chances = draw.fixed if draw.group is None else probabilities[draw.group]
             for variable, chance in zip(draw.variables, chances.tolist(), strict=True):
                 if variable >= 0:
+                    # Outcomes are decided in a row: this one with its probability given that no earlier one
+                    # holds.
                     share = min(1.0, chance / left) if left > 0 else 0.0
                     weights[variable] += math.log(max(1 - share, SMALLEST)), math.log(max(share, SMALLEST))
                 left -= chance

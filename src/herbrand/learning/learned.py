@@ -53,7 +53,8 @@ class LearnedWeight:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learning(Sheet):
-    """``theory`` has numbers in place of question marks; ``metrics``: measured values by name.
+    """The result of learning. ``theory`` has numbers in place of question marks; ``metrics``: measured values
+    by name.
 
     ``predictions``: marginals of the latent atoms by a trained predictor, if there is one. ``curve``:
     progress, step by step. ``engine`` and ``guarantee``: the engine that computed value and gradient, with

@@ -57,6 +57,7 @@ def soft_facts(table: AtomTable) -> list[FactRows]:
     arguments, count = tuple(map(tuple, table.columns)), len(logits)
     if table.values is None:
         return [FactRows(table.predicate, arguments, count, "soft", _chances(logits[:, 1] - logits[:, 0]))]
+    # Soft evidence on one of k values adds log(k - 1) when it is read (Evidence.opinions): taken off here.
     centred = logits - logits.mean(axis=1, keepdims=True) - math.log(max(1, len(table.values) - 1))
     return [
         FactRows(table.predicate, (*arguments, (value,) * count), count, "soft", _chances(odds), True)

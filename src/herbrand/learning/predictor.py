@@ -44,7 +44,8 @@ class _Form(nn.Module):
 
 
 class Predictor(nn.Module):
-    """``forward`` computes logits [atom, value] for rows of argument indices."""
+    """Embeddings and forms of predicates; ``forward`` computes logits [atom, value] for rows of argument
+    indices."""
 
     def __init__(
         self,

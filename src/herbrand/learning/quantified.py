@@ -89,8 +89,8 @@ def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class Truths:
-    """``holds[row]`` under the labels; ``flipped[i]``: whether row ``rows[i]`` holds if atom ``atoms[i]`` has
-    ``values[i]``."""
+    """Truth values of rows: ``holds[row]`` under the labels; ``flipped[i]``: whether row ``rows[i]`` holds if
+    atom ``atoms[i]`` has ``values[i]``."""
 
     holds: np.ndarray
     rows: np.ndarray

@@ -46,7 +46,8 @@ from herbrand.program.program import Program
 
 @dataclass(frozen=True, eq=False)
 class WeightedGraph:
-    """``compiled`` at weights of 0, with a separate table for each factor.
+    """A factor graph with its dependence on weights: ``compiled`` at weights of 0, with a separate table for
+    each factor.
 
     Entries are the axes' own weights, followed by those of all tables.
     """

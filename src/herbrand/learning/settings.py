@@ -29,7 +29,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """``l2`` and ``l1`` penalise weights; ``iterations``: most steps of the optimiser.
+    """Settings of a method. ``l2`` and ``l1`` penalise weights; ``iterations``: most steps of the optimiser.
 
     ``layers``: number of mean-field layers; ``rate``: learning rate of Adam; ``batch``: groundings or
     questions in a step (``None``: all); ``observed``: share of sampled atoms that are listed facts; ``size``:

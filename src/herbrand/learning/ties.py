@@ -27,7 +27,8 @@ from herbrand.program.program import Program, Template
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """``leaders``: the atom that each one follows; ``None`` if no atom follows another.
+    """Classes of tied atoms. ``leaders``: the atom that each one follows; ``None`` if no atom follows
+    another.
 
     ``following``: number of followers of each predicate; ``tied``: predicates of atoms that follow or lead.
     """

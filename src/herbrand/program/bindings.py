@@ -161,8 +161,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class Variables:
-    """``columns``: the column of each variable; ``sizes``: how many values a column may have; ``numbers``:
-    builds the relation of all values of a column."""
+    """Columns of a conjunction's variables. ``columns``: the column of each variable; ``sizes``: how many
+    values a column may have; ``numbers``: builds the relation of all values of a column."""
 
     columns: Mapping[str, str]
     sizes: Mapping[str, int]

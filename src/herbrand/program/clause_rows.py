@@ -254,7 +254,8 @@ class _Reading:
 
 @dataclass(frozen=True)
 class LeastModel:
-    """``tables``: all rows of the clauses' predicates; ``rounds``: number of rounds that derived new rows."""
+    """A fixpoint. ``tables``: all rows of the clauses' predicates; ``rounds``: number of rounds that derived
+    new rows."""
 
     tables: Tables
     rounds: int

@@ -21,9 +21,9 @@ from herbrand.program.clauses import Absence, Clause, Lookup
 
 
 class ClauseSet:
-    """``chances``: probabilities of clauses, by the index that each clause has as its ``weight``: a number,
-    or the variable of the clause that holds it. ``of_choices``: choices are sampled by these clauses, so
-    proofs have no weights, and variables that no body binds range over their types."""
+    """Clauses by predicate. ``chances``: their probabilities, by the index that each clause has as its
+    ``weight``: a number, or the variable of the clause that holds it. ``of_choices``: choices are sampled by
+    these clauses, so proofs have no weights, and variables that no body binds range over their types."""
 
     signature: Signature
     clauses: Mapping[str, tuple[Clause, ...]]

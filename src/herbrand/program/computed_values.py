@@ -193,6 +193,7 @@ class Values:
     ) -> tuple[ValuedRows, Expression]:
         """The time between two dates or times, in days, or a date or time moved by days."""
         texts = [part for part, kind in zip(parts, kinds, strict=True) if kind == "text"]
+        # Texts longer than a date have a time of day; one such row makes all of them count in microseconds.
         hours = either(*(Expression("length", (column(text),)) > len("2026-11-22") for text in texts))
         timed = bool(rows.relation.where(hours).count())
         unit, a_day = ("microseconds", MICROSECONDS) if timed else ("days", 1)

@@ -163,6 +163,7 @@ class FactRelations:
         sizes = [1 + int(values.max(initial=0)) for values in arrays]
         keys = row_keys(arrays, sizes, relation.count())
         order = slice(None) if ascend(keys) else stable_order(keys, math.prod(sizes))
+        # Columns are contiguous, so that they pass to Arrow, torch and DuckDB without a copy.
         rows = np.empty((len(keys), len(arrays)), self._facts.tables[predicate].true.dtype, order="F")
         for place, values in enumerate(arrays):
             rows[:, place] = values[order]

@@ -184,6 +184,8 @@ class Evidence:
         codes = codes_of(table.soft[:, : len(sizes)], sizes)
         if not self.is_valued(predicate):
             return codes, np.ones(len(codes), np.int64), table.log_odds
+        # p for one of k values leaves (1 - p) / (k - 1) for each other: the log of the ratio is logit p +
+        # log(k - 1).
         others = max(1, self.program.value_count(predicate) - 1)
         return codes, table.soft[:, -1].astype(np.int64), table.log_odds + math.log(others)
 

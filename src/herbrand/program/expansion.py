@@ -144,8 +144,8 @@ MOST_INSTANCES = 100_000
 
 
 class Instance(NamedTuple):
-    """``written``: the formula with its constants. ``closed``: the same, but with quantifiers written out
-    whose variables got their type only from a comparison with a replaced variable."""
+    """A queried formula for one choice of constants, as ``written``, and ``closed``: with quantifiers written
+    out whose variables got their type only from a comparison with a replaced variable."""
 
     written: Formula
     closed: Formula

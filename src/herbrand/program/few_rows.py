@@ -156,6 +156,8 @@ class FewRows:
             for loop in loops:
                 for name, rows in before.items():
                     self._add(loop.predicate, loop.of(name, rows), fresh)
+            # Evaluation by columns would need a round of joins here as well, so the limit grows with each
+            # round.
             self._left += more
         if grown != sum(map(len, self.made.values())) and any(loop.ranges for loop in loops):
             raise NotFewError

@@ -103,6 +103,7 @@ class GrowingFacts:
     ) -> tuple[Relation, Relation]:
         """The values and a type's constants as integers if all of them are, else both as floats."""
         own, theirs = rows.kinds[values], known.kinds["value"]
+        # x - x is nan, not 0, for infinities and nan, in memory and in SQL alike.
         if own == "float" and rows.where(column(values) - column(values) != 0.0).count():
             raise UnsupportedError(f"a computed {type_name} is no finite number, as constants are")
         if own == theirs == "float":

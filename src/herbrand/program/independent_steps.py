@@ -54,7 +54,7 @@ Pattern = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Steps:
-    """``clauses`` of each predicate, in order of dependency, and the clause of the goal."""
+    """A plan: ``clauses`` of each predicate, in order of dependency, and the clause of the goal."""
 
     clauses: Mapping[str, tuple[Clause, ...]]
     goal: Clause

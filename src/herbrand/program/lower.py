@@ -275,6 +275,8 @@ class _Scope:
             yield from pieces(cases(formula, False), 1)
             return
         listed, holds = shorter_cases(formula)
+        # w · formula = w - w · (cases in which it is false). The constant w is kept, as the log-partition
+        # needs it.
         if not holds:
             yield from pieces([()], 1)
         yield from pieces(listed, 1 if holds else -1)

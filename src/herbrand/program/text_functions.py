@@ -30,6 +30,7 @@ def jaro_winkler(one: str, other: str) -> float:
     """Jaro-Winkler similarity (Winkler 1990), from 0 to 1: based on the characters that match within half the
     longer text, less half of those out of order, and raised for equal prefixes. 0 for two empty texts, as no
     character matches."""
+    # Jaro's window: equal characters match if at most this many positions apart.
     reach = max(max(len(one), len(other)) // 2 - 1, 0)
     taken = [False] * len(other)
     matched = []

@@ -176,6 +176,7 @@ def moved(
         messages = received[0].stack(*received[1:]).group(names, v=total(column("v")))
         rows, target = rows.left_join(messages, names, v=0.0), target + column("v")
     z, t, lacks = column("z"), column("t"), column("t") - column("z")
+    # The two branches of torch.lerp, which moves logits in memory: steps are the same, and exact at stride 1.
     after = z + stride * lacks if stride < 0.5 else t - (1 - stride) * lacks
     rows = rows.let(t=target).let(z=after, b=column("q"), g=lacks * (column("q") - column("b")))
     layout.make(step + 1, _with_marginals(layout, rows))

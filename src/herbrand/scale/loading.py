@@ -243,6 +243,8 @@ class Loading:
             f"FROM {self._numbered(predicate, [one], columns)} WHERE p > 0 AND p < 1"
             for one in queries
         ]
+        # Each opinion adds logit p + log(k - 1) to a log-weight (Evidence.opinions). Reading the sum back
+        # adds log(k - 1) once, so the others are added here.
         added = repr(math.log(max(1, others)))
         odds = f"SUM(LN(p) - LN(1 - p)) + (COUNT(*) - 1) * {added}"
         groups = f" GROUP BY {', '.join(columns)}" if columns else " HAVING COUNT(*) > 0"

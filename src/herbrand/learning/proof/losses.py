@@ -140,6 +140,7 @@ def _largest(values: Tensor, groups: Tensor, count: int) -> Tensor:
 
 def _log_sums(logs: Tensor, groups: Tensor, count: int) -> Tensor:
     """log Σ exp of each group that has values; 0 for an empty one."""
+    # The shift cancels in the result, so gradients need not flow through it.
     tops = _largest(logs.detach(), groups, count)
     tops = torch.where(torch.isfinite(tops), tops, 0.0)
     sums = logs.new_zeros(count).index_add(0, groups, (logs - tops[groups]).exp())

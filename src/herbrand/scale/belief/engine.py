@@ -85,9 +85,9 @@ class StoredBeliefState(Resumed):
 
 @dataclass(frozen=True)
 class StoredBeliefPropagation:
-    """``damping``: share of the old log-message that is kept, raised automatically when rounds do not
-    converge unless it is given; ``lift``: pass messages between classes, if there are fewer of these than
-    atoms."""
+    """Belief propagation on a database. ``damping``: share of the old log-message that is kept, raised
+    automatically when rounds do not converge unless it is given; ``lift``: pass messages between classes, if
+    there are fewer of these than atoms."""
 
     damping: float | None = None
     lift: bool = True

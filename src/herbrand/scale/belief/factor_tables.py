@@ -63,8 +63,8 @@ NO_ATOM = -1
 
 @dataclass(frozen=True, eq=False)
 class FactorTables:
-    """``sizes``: numbers of values of atoms, each with a table ``axes_SIZE`` of atoms and their own weights
-    ``u0`` ...; ``barring``: whether some potential excludes values."""
+    """A factor graph in tables. ``sizes``: numbers of values of atoms, each with a table ``axes_SIZE`` of
+    atoms and their own weights ``u0`` ...; ``barring``: whether some potential excludes values."""
 
     atoms: StoredAtoms
     sizes: tuple[int, ...]

@@ -19,6 +19,7 @@ def is_forest(families: Sequence[StoredFamily], database: Database) -> bool:
     factors = sum(family.rows for family in families)
     every = " UNION ALL ".join(f"SELECT {slot} AS atom FROM {f.table}" for f in families for slot in f.slots)
     atoms = database.number(f"SELECT COUNT(DISTINCT atom) FROM ({every}) e")
+    # A forest over n nodes has at most n - 1 edges: most graphs with cycles need no peeling.
     if links > atoms + factors - 1:
         return False
     try:

@@ -87,6 +87,7 @@ class Workers:
             return self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        # There is a worker for each processor, so more threads in a worker would only compete.
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, self.function],

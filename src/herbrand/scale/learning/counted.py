@@ -24,8 +24,8 @@ COUNTED = "counted"
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """``tables``: for each target that some statement depends on, its table of changes and the number of
-    atoms in it."""
+    """Counted changes. ``tables``: for each target that some statement depends on, its table of changes and
+    the number of atoms in it."""
 
     database: Database
     parameters: Parameters

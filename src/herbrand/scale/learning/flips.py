@@ -40,8 +40,8 @@ Report = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class StoredFlips:
-    """``table``: for an atom ``code`` and a ``weight_row``, the number ``v`` of groundings that hold if it
-    has an ``allowed`` value."""
+    """Counts for one literal of a template. ``table``: for an atom ``code`` and a ``weight_row``, the number
+    ``v`` of groundings that hold if it has an ``allowed`` value."""
 
     template: Template
     predicate: str
