@@ -1,1 +1,1 @@
-"""Tables of facts: read from wherever they are, checked whole, and kept as sorted index arrays."""
+"""Tables of facts: read from files, databases and data frames, checked, and stored as sorted index arrays."""

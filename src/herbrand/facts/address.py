@@ -34,10 +34,11 @@ Nulls = Literal["refuse", "drop", "unknown"]
 
 @dataclass(frozen=True)
 class Selection:
-    """``columns``: the names of those wanted, in order, and what each is called from then on; None for all.
+    """Selected columns and rows of a table. ``columns``: pairs of a column's name and its new name, in order;
+    None for all.
 
-    ``where``: a condition on rows, in the language of the database that holds them. ``nulls``: what a row
-    with an empty cell is: a mistake, left out, or one that names constants and says no more.
+    ``where``: a condition on rows, in the language of the database that holds them. ``nulls``: how a row with
+    an empty cell is treated: as a mistake, left out, or only as a source of constants.
     """
 
     columns: tuple[tuple[str, str], ...] | None = None
@@ -49,21 +50,21 @@ class Selection:
 
     @property
     def named(self) -> bool:
-        """Whether it is about names of columns."""
+        """Whether the selection uses names of columns."""
         return self.columns is not None or self.where is not None
 
     @property
     def condition(self) -> str:
-        """The condition as the end of a query."""
+        """The condition as a WHERE clause, or nothing."""
         return "" if self.where is None else f" WHERE ({self.where}\n)"
 
     def of(self, table: str) -> str:
-        """How messages call what is chosen of a table."""
+        """Text for messages that names the selection of a table."""
         return table if self.where is None else f"{table} where {self.where}"
 
     def among(self, table: str, present: Sequence[str], named_by: str = "") -> tuple[tuple[str, str], ...]:
-        """The columns as the table spells them; raises for one that it has not. ``named_by``: what gives the
-        table's columns their names, where that was assumed.
+        """The columns in the table's spelling; raises an error for a missing one. ``named_by``: the assumed
+        source of the table's column names, for messages.
 
         >>> Selection((("Sender", "who"),)).among("pays", ["sender", "amount"])
         (('sender', 'who'),)
@@ -75,7 +76,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a predicate's facts are; ``predicate`` and ``table`` are ``None`` where they are not named."""
+    """Address of a predicate's facts; ``predicate`` and ``table`` are ``None`` if they are not named."""
 
     predicate: str | None
     location: str
@@ -84,12 +85,12 @@ class Address:
 
 
 def is_server(location: str) -> bool:
-    """Whether it is the address of a PostgreSQL database."""
+    """Whether a location is the address of a PostgreSQL database."""
     return _SERVER.match(location) is not None
 
 
 def parse_address(text: str) -> Address:
-    """The parts of an address; raises ``FactsError`` for columns that cannot be read."""
+    """Parse an address; raises ``FactsError`` for a list of columns that cannot be parsed."""
     if not text:  # which would be the folder that we are in
         raise FactsError("an empty name is no file or folder of facts", hint="the folder itself is '.'")
     if exists(text):
@@ -107,7 +108,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_selection(text: str) -> tuple[str, Selection]:
-    """What stands before the columns and the condition, and these.
+    """Split off the columns and the condition at the end of a text.
 
     >>> parse_selection("pays(sender) where amount > 3")
     ('pays', Selection(columns=(('sender', 'sender'),), where='amount > 3', nulls='refuse'))
@@ -149,7 +150,7 @@ def _columns(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _split(text: str) -> tuple[str, str | None]:
-    """The file or server, and the table named after it."""
+    """Split an address into the file or server and the name of the table."""
     if exists(text):
         return text, None
     head, slash, last = text.rpartition("/")

@@ -1,8 +1,8 @@
-"""Columns of constants as Arrow holds them.
+"""Columns of constants in Arrow.
 
-Takes Arrow arrays of text or numbers; gives a :class:`Column`: the distinct constants and, for every row,
-which of them stands there. All that is to be said about constants is then said of the distinct ones alone.
-:class:`Constants` reads such columns as Python's own values where somebody looks.
+Arrow arrays of text or numbers become a :class:`Column`: the distinct constants, and for every row the code
+of its constant, so that each distinct constant is checked and converted once. :class:`Constants` reads such
+columns as Python values on access.
 
 >>> column = dictionary_column(pa.array(["bob", "anna", "bob", None]))
 >>> column.values.to_pylist(), column.codes.tolist(), column.kind
@@ -50,13 +50,13 @@ from herbrand.row_keys import SPREAD, numbered
 
 TEXT = pa.large_string()
 SMALL = 64
-"""So few constants are compared and looked up as Python's own values: one call of Arrow takes longer than all
-of them."""
+"""Up to this many constants are compared and looked up as Python values, which is faster than a call of
+Arrow."""
 
 
 def text_array(texts: Sequence[str], *, keep_empty: bool = True) -> pa.Array:
-    """The texts as large strings, an empty one as null unless it is kept; raises ``UnicodeEncodeError`` for
-    one that is not valid Unicode."""
+    """Array of large strings; an empty text is null unless ``keep_empty``. Raises ``UnicodeEncodeError`` for
+    a text that is not valid Unicode."""
     whole = "".join(texts)
     lengths = map(len, texts if whole.isascii() else map(str.encode, texts))
     ends = np.zeros(len(texts) + 1, np.int64)
@@ -74,14 +74,14 @@ def number_array(numbers: npt.NDArray[np.int64]) -> pa.Array:
 
 
 def numbers_in(array: pa.Array) -> npt.NDArray[np.int64]:
-    """The 64 bits of each entry of an array in which none is missing; read-only."""
+    """Numbers of an array without nulls, as a read-only view of its 64-bit entries."""
     kept = array.buffers()[1]
     numbers = np.empty(0, np.int64) if kept is None else np.frombuffer(kept, np.int64)
     return numbers[array.offset : array.offset + len(array)]
 
 
 def filled(numbers: pa.Array, absent: int) -> npt.NDArray[np.int32]:
-    """32-bit numbers, ``absent`` where there is none; read-only where all are there."""
+    """32-bit numbers with ``absent`` for nulls; read-only if there are no nulls."""
     present, kept = numbers.buffers()
     if kept is None:
         return np.full(len(numbers), absent, np.int32)
@@ -98,17 +98,17 @@ def filled(numbers: pa.Array, absent: int) -> npt.NDArray[np.int32]:
 
 Index = npt.NDArray[np.int32]
 Marks = pa.ChunkedArray | npt.NDArray[Any]
-"""Cells in Arrow are still to be judged; those in numpy are truths, or numbers, already."""
+"""Cells of a special column: Arrow cells are still to be checked; NumPy cells are truth values or numbers."""
 ABSENT = -1
 NUMBER_TEXT = r"^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 INTEGER_TEXT = r"^-?\d+$"
 EXACT_DIGITS = 15
-"""Whole numbers of up to so many digits are exact as floats."""
+"""Number of digits up to which all whole numbers are exact as floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Distinct constants (text, int64 or float64, no null) and the code of every row; -1 where it is null."""
+    """Distinct constants (text, int64 or float64, without nulls) and the code of every row; -1 for null."""
 
     values: pa.Array
     codes: Index
@@ -118,14 +118,14 @@ class Column:
         return "text" if pa.types.is_large_string(self.values.type) else "number"
 
     def constant(self, row: int) -> Value:
-        """What stands in a row that is not null."""
+        """Constant of a row that is not null."""
         return self.values[int(self.codes[row])].as_py()
 
 
 @dataclass(frozen=True, eq=False)
 class Interned:
-    """The columns of a table; ``marks``: the column after them; ``rows``: where each row came from, in the
-    order of the source; all of its rows, if there is no array."""
+    """The interned columns of a table. ``marks``: the special column after them; ``rows``: the source's
+    number of each row, ascending; None for all rows of the source."""
 
     columns: tuple[Column, ...]
     row_count: int
@@ -133,13 +133,13 @@ class Interned:
     rows: npt.NDArray[np.integer] | None = None
 
     def row(self, position: int) -> int:
-        """The row of the source, counted from 0."""
+        """Number of the source's row at a position, from 0."""
         return position if self.rows is None else int(self.rows[position])
 
 
 def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
-    """Interned in memory; raises ``TypeError`` where the Arrow type holds neither text nor numbers, and as
-    :func:`constants` does."""
+    """Intern a column in memory; raises ``TypeError`` for Arrow types other than text and numbers, and the
+    errors of :func:`constants`."""
     plain = constants(array)
     chunks = plain.chunks if isinstance(plain, pa.ChunkedArray) else [plain]
     if pa.types.is_int64(plain.type) and not plain.null_count:
@@ -157,14 +157,15 @@ def dictionary_column(array: pa.Array | pa.ChunkedArray) -> Column:
 def python_column(
     cells: Sequence[Value], array: Callable[[list[Any]], pa.Array], absent: Value | None = None
 ) -> Column:
-    """Interned by Python, where ``absent`` stands for null; ``array`` makes one of the distinct constants."""
+    """Intern a column with a Python dictionary. ``absent``: the value that means null; ``array``: makes an
+    array of the distinct constants."""
     distinct = [cell for cell in dict.fromkeys(cells) if cell != absent]
     codes = {absent: ABSENT, **{constant: code for code, constant in enumerate(distinct)}}
     return Column(array(distinct), np.array([codes[cell] for cell in cells], np.int32))
 
 
 def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:
-    """Interned by an array over all whole numbers between the least and the largest, if these are few."""
+    """Intern numbers by an array over all whole numbers from the least to the largest; None if too many."""
     if not len(numbers):
         return None
     least, largest = int(numbers.min()), int(numbers.max())
@@ -177,10 +178,10 @@ def _of_a_range(numbers: npt.NDArray[np.int64]) -> Column | None:
 
 
 def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The same constants as large strings, int64 or float64.
+    """Convert constants to large strings, int64 or float64.
 
-    Raises ``TypeError`` for other types, ``ArrowInvalid`` for numbers and moments that no constant keeps,
-    ``OverflowError`` for dates outside the years 1 to 9999.
+    Raises ``TypeError`` for other types, ``ArrowInvalid`` for numbers and times that no constant represents
+    exactly, ``OverflowError`` for dates outside the years 1 to 9999.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
@@ -201,9 +202,9 @@ def constants(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def decoded(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """What a dictionary encodes, as a column of its own; any other column as it is.
+    """Decode a dictionary-encoded column; other columns unchanged.
 
-    Texts are copied first: those of polars are views, of which Arrow takes none by their places.
+    Texts are copied first: those of polars are string views, for which Arrow has no ``take``.
     """
     if not pa.types.is_dictionary(array.type):
         return array
@@ -214,8 +215,8 @@ def decoded(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def _of_decimals(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Decimals without places as whole numbers, others as the floats nearest to them, which Arrow's own cast
-    misses in the last digit; raises ``ArrowInvalid`` for a whole number of more than 64 bits."""
+    """Convert decimals without fraction to whole numbers, others to the nearest floats (Arrow's own cast may
+    differ in the last digit); raises ``ArrowInvalid`` for a whole number beyond 64 bits."""
     if array.type.scale <= 0:
         return array.cast(pa.int64())
     distinct = array.unique()
@@ -223,10 +224,10 @@ def _of_decimals(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 def _dated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Dates and moments (in UTC) as the text that their constants are.
+    """Convert dates and times (in UTC) to the texts of their constants.
 
-    Raises ``ArrowInvalid`` for a moment between two microseconds, ``OverflowError`` for years before 1 and
-    after 9999.
+    Raises ``ArrowInvalid`` for a time finer than microseconds, ``OverflowError`` for years before 1 and after
+    9999.
     """
     if pa.types.is_timestamp(array.type):
         try:
@@ -241,10 +242,10 @@ def _dated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
-    """The numbers that the texts write (null where one writes none), and which of them do.
+    """Parse numbers from texts (null for a text that is none), and tell which texts are numbers.
 
-    A whole number that neither 64 bits nor a float can keep exactly counts as none. A number may begin with a
-    plus sign, as spreadsheets and databases write it.
+    A whole number that neither int64 nor float64 represents exactly counts as none. A leading plus sign is
+    allowed, as spreadsheets and databases write it.
     """
     trimmed = pc.utf8_trim_whitespace(pc.fill_null(texts, ""))
     if pc.any(pc.starts_with(trimmed, "+")).as_py():
@@ -260,12 +261,12 @@ def numbers_from_text(texts: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]
 
 
 def writes_a_number(text: str) -> bool:
-    """Whether a text writes a number, be it one that cannot be kept."""
+    """Whether a text has the form of a number, even of one that cannot be represented."""
     return re.fullmatch(NUMBER_TEXT, text.strip().removeprefix("+"), re.ASCII) is not None
 
 
 def _exact(texts: pa.Array, chosen: pa.Array) -> npt.NDArray[np.bool_]:
-    """Whether a float keeps each of the chosen whole numbers."""
+    """Whether float64 represents each of the chosen whole numbers exactly."""
     exact = np.ones(len(texts), bool)
     for row in np.flatnonzero(chosen.to_numpy(zero_copy_only=False)):
         written = texts[int(row)].as_py()
@@ -274,8 +275,8 @@ def _exact(texts: pa.Array, chosen: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def simplest_numbers(numbers: pa.Array) -> pa.Array:
-    """As int64 where every number is whole and small enough
-    to be exact, so that 1 and 1.0 are one constant."""
+    """Convert floats to int64 if all are whole and small enough to be exact, so that 1 and 1.0 are one
+    constant."""
     if not pa.types.is_floating(numbers.type):
         return numbers
     plain = numbers.to_numpy(zero_copy_only=False)
@@ -289,7 +290,8 @@ def simplest_numbers(numbers: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class Constants(Sequence[Value]):
-    """``indices``: places among ``values``, each of which is converted once; ``None``: all of them."""
+    """A read-only sequence of constants. ``indices``: those of its entries among ``values``; ``None`` for all
+    values in order. Each value is converted to Python once."""
 
     values: pa.Array | pa.ChunkedArray
     indices: np.ndarray | None = None
@@ -320,7 +322,7 @@ class Constants(Sequence[Value]):
         return repr(list(self))
 
     def to_arrow(self) -> pa.Array:
-        """As text or whole numbers where all are, else as floats."""
+        """Arrow array of text or whole numbers if all entries are such, else of floats."""
         values = self.values
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
@@ -331,11 +333,11 @@ class Constants(Sequence[Value]):
         return simplest_numbers(values)
 
     def taken(self, places: np.ndarray) -> Constants:
-        """What stands at these places, in their order."""
+        """The entries at these places, in their order."""
         return Constants(self.values, places if self.indices is None else self.indices[places])
 
     def distinct(self) -> Constants:
-        """Each constant that stands here, once."""
+        """The distinct constants of the entries."""
         if self.indices is None:
             return Constants(self.values.unique())
         stands = np.zeros(len(self.values), bool)
@@ -353,5 +355,5 @@ class Constants(Sequence[Value]):
 
 
 def canonical(value: Value) -> Value:
-    """Whole numbers as ``int``."""
+    """The constant, with a whole float as ``int``."""
     return value if isinstance(value, str) else simplest(value)

@@ -1,4 +1,4 @@
-"""The constants of one type and their indices: the only place where a constant becomes a number.
+"""The constants of one type and their indices; the only module that maps constants to numbers.
 
 A closed type keeps its declared order; an open one is sorted, text by code point and numbers ascending.
 Made by :func:`herbrand.facts.load.load_facts`, or directly:
@@ -48,16 +48,17 @@ from herbrand.language.syntax import Value
 from herbrand.row_keys import places_among
 
 FEW = 1000
-"""Up to this many constants are looked up one by one; more are hashed together."""
+"""Up to this many constants are looked up one by one; more are looked up together by hashing."""
 MOST_HASHED = 100_000
-"""So many constants at most are kept in a table for who looks many up one by one."""
+"""Largest number of constants for which a lookup table is kept, after many single lookups."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain:
-    """``values``: distinct constants as an Arrow array of large strings, int64 or float64.
+    """The constants of a type. ``values``: distinct constants, an Arrow array of large strings, int64 or
+    float64.
 
-    ``ordered``: ascending, as those of an open type are, so that a constant is found by bisection.
+    ``ordered``: whether they ascend, as those of an open type do, so that constants are found by bisection.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Domain:
 
     @classmethod
     def of(cls, name: str, constants: Iterable[Value], *, declared: bool = False) -> Domain:
-        """From Python constants, all text or all numbers; ``declared`` keeps their order."""
+        """Make a domain of Python constants, all text or all numbers; ``declared``: keep their order."""
         if isinstance(constants, range):
             assert constants.step == 1, "whole numbers in a row"
             return cls(name, number_array(np.arange(len(constants), dtype=np.int64) + constants.start))
@@ -75,7 +76,7 @@ class Domain:
 
     @classmethod
     def merged(cls, name: str, parts: Sequence[pa.Array]) -> Domain:
-        """An open type: all constants of the parts (of one kind), sorted."""
+        """Domain of an open type: all constants of ``parts`` (of one kind), sorted."""
         if not parts:
             return cls(name, pa.nulls(0, TEXT))
         every = parts[0] if len(parts) == 1 else pa.concat_arrays(one_number_type(parts))
@@ -106,20 +107,20 @@ class Domain:
         return f"Domain({self.name!r}, {len(self):,} {self.kind}{'' if len(self) == 1 else 's'})"
 
     def value(self, index: int) -> Value:
-        """The constant at an index; whole numbers as ``int``."""
+        """Constant at an index; whole numbers as ``int``."""
         if not 0 <= index < len(self):
             raise IndexError(f"{self.name} has {len(self)} constants, none at {index}")
         return canonical(self.values[int(index)].as_py())
 
     def at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> Constants:
-        """The constants at these indices, as a column."""
+        """Constants at these indices, as a column."""
         return Constants(self.values, np.asarray(indices, np.int64))
 
     def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
         return list(self.at(indices))
 
     def index_of(self, value: Value) -> int | None:
-        """Where the constant stands, or ``None`` if it is none of this type's."""
+        """Index of a constant; ``None`` if the type does not have it."""
         if isinstance(value, str) != (self.kind == "text"):
             return None
         if self._is_looked_up or self._is_worth_a_table():
@@ -128,7 +129,7 @@ class Domain:
         return place if place < len(self) and self.values[place].as_py() == value else None
 
     def indices_of(self, values: Sequence[Value] | pa.Array) -> Index:
-        """The index of each constant; -1 for one that is none of this type's."""
+        """Index of each constant; -1 for one that the type does not have."""
         if isinstance(values, pa.Array):
             return self._indices_of_array(values)
         if len(values) > FEW and len({isinstance(value, str) for value in values}) == 1:
@@ -155,13 +156,13 @@ class Domain:
         return not self.ordered or len(self) <= SMALL
 
     def _is_worth_a_table(self) -> bool:
-        """Whether so many were looked up by bisection that a table of all would have taken no longer."""
+        """Whether so many lookups were made by bisection that building a table would have cost no more."""
         self._bisections[0] += 1
         return self._bisections[0] > len(self) // 10 and len(self) <= MOST_HASHED
 
     @cached_property
     def _bisections(self) -> list[int]:
-        """How many there were."""
+        """Number of bisections so far, in a list of one entry."""
         return [0]
 
     @cached_property
@@ -170,14 +171,14 @@ class Domain:
 
 
 def _ascending(values: pa.Array) -> bool:
-    """Whether each comes before the next: so they are distinct, too."""
+    """Whether the values ascend strictly, and so are distinct."""
     if len(values) <= SMALL:  # Python compares a few sooner than Arrow does, and texts in the same order
         return all(one < other for one, other in pairwise(values.to_pylist()))
     return bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
 
 
 def array_of(values: Sequence[Value]) -> pa.Array:
-    """Constants of one kind as an Arrow array; raises ``OverflowError`` for a whole number beyond 64 bits."""
+    """Arrow array of constants of one kind; raises ``OverflowError`` for a whole number beyond 64 bits."""
     if not values or isinstance(values[0], str):
         return text_array(cast(Sequence[str], values))
     if all(isinstance(value, int) for value in values):
@@ -186,7 +187,7 @@ def array_of(values: Sequence[Value]) -> pa.Array:
 
 
 def arrays_of(values: Iterable[Value]) -> list[pa.Array]:
-    """The whole numbers, the fractions and the texts among constants, each an array: no number is changed."""
+    """Arrays of the whole numbers, the floats and the texts among constants, so that no number is changed."""
     alike: dict[type, list[Value]] = {}
     for value in values:
         alike.setdefault(type(value), []).append(value)
@@ -194,9 +195,9 @@ def arrays_of(values: Iterable[Value]) -> list[pa.Array]:
 
 
 def one_number_type(parts: Sequence[pa.Array]) -> list[pa.Array]:
-    """The arrays unchanged, or all as float64 if one of them is.
+    """The arrays unchanged, or all as float64 if one of them is float64.
 
-    Raises ``pyarrow.ArrowInvalid`` where that would change a whole number.
+    Raises ``pyarrow.ArrowInvalid`` if that would change a whole number.
     """
     if len({part.type for part in parts}) <= 1:
         return list(parts)
@@ -204,7 +205,7 @@ def one_number_type(parts: Sequence[pa.Array]) -> list[pa.Array]:
 
 
 def _as_other_number(numbers: pa.Array) -> pa.Array:
-    """float64 as int64 or int64 as float64; null where the other cannot say the number."""
+    """Convert float64 to int64 or int64 to float64; null if the number is not representable."""
     plain = numbers.to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):
         other = plain.astype(np.float64 if plain.dtype == np.int64 else np.int64)
@@ -216,18 +217,18 @@ def _as_other_number(numbers: pa.Array) -> pa.Array:
 
 
 MOST_COMPARED = 100_000
-"""Among more constants than these the nearest is not looked for: it would take seconds."""
+"""Largest number of constants among which the most similar is searched; more would take seconds."""
 
 
 def absence(value: Value, domain: Domain, span: Span | None = None) -> Mistake:
-    """What is to be said of a constant that is none of the type's."""
+    """Mistake for a constant that the type does not have."""
     near = nearest(str(value), map(str, domain)) if len(domain) <= MOST_COMPARED else ""
     hint = near if len(domain) else f"type {domain.name} has no constants at all"
     return Mistake(f"{shown_constant(value)} is no constant of type {domain.name}", span, hint)
 
 
 def indices_in(domain: Domain, values: Sequence[Value]) -> Index:
-    """The index of each constant; raises ``LanguageError`` for the first that is none of the type's."""
+    """Index of each constant; raises ``LanguageError`` for the first one that the type does not have."""
     indices = domain.indices_of(values)
     absent = np.flatnonzero(indices == ABSENT)
     if len(absent):

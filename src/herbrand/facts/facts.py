@@ -1,7 +1,7 @@
 """All facts of a model: a domain for every type and a table of sorted rows of indices for every predicate.
 
-Made by :func:`herbrand.facts.load.load_facts`; immutable. What is not listed is false in a closed world and
-unknown in an open one.
+Made by :func:`herbrand.facts.load.load_facts`; immutable. Atoms that are not listed are false in a closed
+world and unknown in an open one.
 
 >>> facts = Facts({"person": Domain.of("person", ["anna"])}, {"smokes": FactTable.empty(1, "open")})
 >>> facts
@@ -46,10 +46,10 @@ Numbers = npt.NDArray[np.float64]
 class FactTable:
     """Rows of domain indices, sorted and unique; a many-valued predicate's last column is its value.
 
-    The arrays are read-only and stored column by column, so that ``true[:, 0]`` is contiguous.
-    ``log_odds`` are the sum of the opinions about each soft row, and ``probabilities`` the one opinion that
-    counts as much; a probability alone would lose what many sure opinions add up to.
-    ``weights`` is ``None`` where no fact has one; 1 for a fact without, among others that have.
+    The arrays are read-only and stored column by column, so that ``true[:, 0]`` is contiguous. ``log_odds``:
+    sum of the opinions about each soft row; ``probabilities``: the single opinion of the same strength, which
+    rounds to 1 where many confident opinions add up. ``weights``: ``None`` if no fact has one; 1 for a fact
+    without a weight among others that have one.
     """
 
     true: Index  # [n, columns]
@@ -68,13 +68,13 @@ class FactTable:
     @staticmethod
     @cache
     def empty(columns: int, world: World) -> FactTable:
-        """The table without facts: one for all predicates, of which there may be a million."""
+        """The table without facts; shared by all such predicates, of which there may be a million."""
         none = np.empty((0, columns), np.int32)
         return FactTable(none, none, none, np.empty(0), np.empty(0), None, world)
 
     @classmethod
     def listing(cls, true: Index, world: World) -> FactTable:
-        """A table of rows that are true, and of nothing else."""
+        """A table of true rows only."""
         none = cls.empty(true.shape[1], world)
         return cls(true, none.false, none.soft, none.probabilities, none.log_odds, None, world)
 
@@ -84,11 +84,11 @@ class FactTable:
 
     @property
     def fact_count(self) -> int:
-        """How many rows say anything."""
+        """Number of true, false and soft rows."""
         return len(self.true) + len(self.false) + len(self.soft)
 
     def moved(self, types: Sequence[str], moved: Mapping[str, np.ndarray]) -> FactTable:
-        """The table over types of which those that were ``moved`` have other indices for their constants."""
+        """The table with the new indices of types whose constants were ``moved``."""
         places = [place for place, name in enumerate(types) if name in moved]
         if not places:
             return self
@@ -124,7 +124,7 @@ class FactTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Facts:
-    """``notes``: what was assumed when the tables were read."""
+    """All facts of a model. ``notes``: assumptions made when the tables were read."""
 
     domains: Mapping[str, Domain]
     tables: Mapping[str, FactTable]
@@ -135,12 +135,12 @@ class Facts:
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
     def __reduce__(self) -> tuple[type[Facts], tuple[dict[str, Domain], dict[str, FactTable]]]:
-        """What pickle makes it of again: read-only views of dictionaries cannot be pickled."""
+        """Arguments for pickle, as read-only views of dictionaries cannot be pickled."""
         return Facts, (dict(self.domains), dict(self.tables))
 
     @property
     def digest(self) -> bytes:
-        """Equal for facts over the same constants that say the same."""
+        """Hash of the constants and the facts."""
         digest = hashlib.sha256(repr({n: list(d) for n, d in self.domains.items()}).encode())
         for name, table in self.tables.items():
             digest.update(
@@ -157,7 +157,7 @@ class Facts:
         return _named(self.tables, predicate, "predicate")
 
     def opened(self, predicates: Iterable[str]) -> Facts:
-        """The same where what no table lists of these predicates is unknown."""
+        """The facts with an open world for these predicates: atoms that are not listed are unknown."""
         closed = [name for name in predicates if self.tables[name].world == "closed"]
         if not closed:
             return self
@@ -165,19 +165,19 @@ class Facts:
         return replace(self, tables={**self.tables, **opened})
 
     def constants(self, types: Iterable[str], row: Iterable[int]) -> tuple[Value, ...]:
-        """A row of indices of these types as constants."""
+        """Constants of a row of indices of these types."""
         return tuple(self.domains[name].value(int(index)) for name, index in zip(types, row, strict=True))
 
     def indices(self, types: Iterable[str], row: Iterable[Value]) -> tuple[int | None, ...]:
-        """Constants of these types as a row of indices; ``None`` for one that its domain does not have."""
+        """Indices of a row of constants of these types; ``None`` for one that its domain does not have."""
         return tuple(self.domains[name].index_of(value) for name, value in zip(types, row, strict=True))
 
     def atom_text(self, predicate: Predicate, row: Iterable[int]) -> str:
-        """The atom of a row of a table as printed, with its value where it has one."""
+        """Printed text of the atom of a row, with its value if it is many-valued."""
         return show_row(predicate, self.constants(predicate.column_types, row))
 
     def rows(self, predicate: Predicate, indices: np.ndarray) -> Iterator[tuple[Value, ...]]:
-        """Rows of a table as constants."""
+        """Constants of the rows of a table."""
         names = predicate.column_types
         columns = [self.domain(name).values_at(indices[:, i]) for i, name in enumerate(names)]
         return zip(*columns, strict=True) if columns else iter([()] * len(indices))
@@ -202,8 +202,8 @@ def _named(known: Mapping[str, T], name: str, what: str) -> T:
 
 @dataclass(frozen=True)
 class Worlds:
-    """What the theory and the call say of each predicate's
-    world. ``open`` and ``closed`` have the last word."""
+    """World assumptions of the predicates, from the theory and the call. ``open`` and ``closed`` override all
+    others."""
 
     rule_heads: Collection[str] = ()
     queried: Collection[str] = ()
@@ -222,7 +222,7 @@ class Worlds:
         return "closed" if listed else "open"
 
     def check(self, known: Iterable[str]) -> None:
-        """Raises where a predicate is not known, or is said to be both open and closed."""
+        """Raise an error for an unknown predicate, or for one that is given as both open and closed."""
         known = set(known)
         mistakes = [
             Mistake(f"{option}: there is no predicate '{name}'", hint=nearest(name, known))
@@ -238,4 +238,4 @@ class Worlds:
 
 
 WORLDS = Worlds()
-"""Where nothing is said beside the declarations."""
+"""The world assumptions of the declarations alone."""

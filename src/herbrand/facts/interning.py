@@ -1,7 +1,7 @@
-"""From what tables claim to the domain of every type: which constants there are, and of what kind.
+"""Compute the domain of every type from the claims of tables: its constants and their kind.
 
-A closed type holds what it declares and refuses the rest; an open one holds all that is seen in its columns
-and all that formulas mention.
+A closed type has its declared constants and refuses others; an open one has all constants of its columns and
+of formulas.
 
 >>> level = Type("level", ("junior", "senior"), "text", declared=True)
 >>> domains = domains_of({"level": level, "person": Type("person")}, [], {"person": ["bob", "anna"]})
@@ -42,18 +42,18 @@ class Use:
 
     @property
     def kind(self) -> Kind | None:
-        """What its constants are; ``None`` where it has no row."""
+        """Kind of the constants; ``None`` without rows."""
         return self.column.kind if len(self.column.values) else None
 
     def first(self) -> tuple[Value, Place]:
-        """The constant of the table's first row, and where it stands."""
+        """Constant of the table's first row, and its place."""
         return self.column.constant(0), self.claims.place(0)
 
 
 def domains_of(
     types: Mapping[str, Type], claims: Sequence[Claims], mentioned: Mapping[str, Sequence[Value]]
 ) -> dict[str, Domain]:
-    """A domain for every type; raises ``FactsError`` with all constants that do not fit their type."""
+    """Domain of every type; raises a ``FactsError`` with all constants that do not fit their type."""
     uses: dict[str, list[Use]] = {name: [] for name in types}
     for claim in claims:
         for number, name in enumerate(claim.predicate.column_types):
@@ -81,7 +81,7 @@ def _domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]) -> 
 
 
 def closed_domain(name: str, values: Sequence[Value]) -> Domain:
-    """The constants that a declaration lists; raises where one would be changed beside the others."""
+    """Domain of the declared constants; raises an error if one cannot be represented with the others."""
     if not isinstance(values, range) and len(set(map(type, values))) > 1:
         try:
             one_number_type(arrays_of(values))
@@ -102,7 +102,7 @@ def _open_domain(declared: Type, uses: Sequence[Use], mentioned: Sequence[Value]
 
 
 def mixed_numbers(type_name: str) -> FactsError:
-    """Of a type whose constants no one kind of number can say."""
+    """Error for a type whose numbers fit neither int64 nor float64 exactly."""
     return FactsError(
         f"type '{type_name}' mixes fractions with whole numbers beyond 2^53; "
         "they cannot be kept exactly together"
@@ -133,7 +133,7 @@ def _other_kind(use: Use, declared: Type) -> Mistake:
 
 
 def _first_of(kind: Kind, uses: Sequence[Use], mentioned: Sequence[Value]) -> tuple[Value, Place]:
-    """The first constant of the kind; one that a table holds before one that a formula mentions."""
+    """First constant of a kind, in tables if there is one, else in formulas."""
     for use in uses:
         if use.kind == kind:
             return use.first()

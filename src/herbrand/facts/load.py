@@ -1,4 +1,4 @@
-"""Facts from everywhere into one :class:`~herbrand.facts.facts.Facts`: read, judged, interned, sorted.
+"""Load facts from all sources into one :class:`~herbrand.facts.facts.Facts`: read, check, intern and sort.
 
 All mistakes are raised together, each with its table, its row and what was expected.
 
@@ -43,17 +43,17 @@ from herbrand.language.syntax import FactRows, TypeDeclaration, Value
 __all__ = ["fact_sources", "load_facts"]
 
 Report = Callable[[str, float], None]
-"""Called with what is being done and the share of all that is done, from 0 to 1."""
+"""Function that is called with the current task and the share of all work that is done, from 0 to 1."""
 
 _READING = 0.8
-"""The share of the whole that reading takes; the rest is sorting."""
+"""Share of the progress for reading; the rest is for sorting."""
 MOST_KEPT = 2_000_000
-"""So many rows are kept for the next load; with more of them reading again costs less than the memory."""
+"""Largest number of rows that are kept for the next load; more are read again to save the memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What tables claim, the vocabulary before and with them, and the constants that sources list."""
+    """The claims of all tables, the signature before and with them, and the constants that sources list."""
 
     before: Signature
     after: Signature
@@ -62,7 +62,7 @@ class Read:
     notes: tuple[str, ...]
 
     def fits(self, signature: Signature) -> bool:
-        """Whether reading again over this vocabulary would claim the same."""
+        """Whether reading again with this signature would give the same claims."""
         before = self.before
         return signature is before or (
             signature.strict == before.strict
@@ -72,25 +72,25 @@ class Read:
 
 
 class Reads:
-    """The tables of one theory and its sources, read once for all loads that differ in what is given."""
+    """Cache of the tables of one theory and its sources, for loads that differ only in the facts
+    ``given``."""
 
     def __init__(self) -> None:
         self._kept: Read | None = None
 
     def of(self, signature: Signature) -> Read | None:
-        """What was read before, where it serves."""
+        """The tables read before, if they fit the signature."""
         return self._kept if self._kept is not None and self._kept.fits(signature) else None
 
     def keep(self, read: Read) -> None:
-        """What is without mistakes, unless it is too large."""
+        """Keep the tables read, unless they are too large."""
         if sum(claim.interned.row_count for claim in read.claims) <= MOST_KEPT:
             self._kept = read
 
     def place_of(
         self, predicate: Predicate, row: Sequence[int], holds: bool, domains: Mapping[str, Domain]
     ) -> Place | None:
-        """The first place that says of a row of indices that it holds, or that it does not, where what was
-        read is kept."""
+        """Place of the first row that states a row of indices as true or as false, if the tables are kept."""
         claims = [c for c in self._kept.claims if c.predicate.name == predicate.name] if self._kept else []
         own = [domains[name] for name in predicate.column_types]
         return claimed_of(predicate, claims, own).place_of(row, holds) if claims else None
@@ -110,11 +110,11 @@ def load_facts(
     progress: Report | None = None,
     budget: Budget = UNLIMITED,
 ) -> tuple[Signature, Facts]:
-    """The facts of a theory, of the sources, and what is ``given``; the signature with what they add to it.
+    """Load the facts of a theory and of its sources, and those ``given``; the signature is extended by them.
 
-    ``reads``: that of other loads of this theory with these sources. ``mentioned``: constants that formulas
-    mention, by type; ``None`` takes the signature's. ``header``: whether text files have one; ``None`` looks
-    at their first row. Raises ``FactsError`` with everything that is wrong.
+    ``reads``: cache shared by loads of this theory with these sources. ``mentioned``: constants in formulas,
+    by type; ``None`` takes the signature's. ``header``: whether text files have one; ``None`` decides by
+    their first row. Raises a ``FactsError`` with all mistakes.
     """
     mistakes = Mistakes()
     report = _under_the_clock(budget, progress)
@@ -153,7 +153,7 @@ def _read(
 def _and_given(
     read: Read, signature: Signature, given: Sequence[FactRows], mistakes: Mistakes, report: Report
 ) -> Read:
-    """With what is given, over a vocabulary that differs in the constants that are mentioned."""
+    """Add the given facts to the tables read, for a signature that differs in the mentioned constants."""
     if not given and signature is read.before:
         return read
     after = replace(read.after, mentioned=_both(signature.mentioned, read.listed))
@@ -170,7 +170,7 @@ def opened_tables(
     header: bool | None,
     mistakes: Mistakes,
 ) -> tuple[Signature, list[OpenTable], tuple[str, ...]]:
-    """All tables of a theory and of its sources; the vocabulary with constants that these list; and notes."""
+    """All tables of a theory and its sources, the signature with constants that these list, and notes."""
     tables: list[OpenTable] = [*theory_tables(theory_rows)]
     notes: dict[str, None] = {}
     for source in sources:
@@ -187,7 +187,7 @@ def opened_tables(
 
 
 def _queried(predicate: Predicate, store: Store, sources: Sequence[FactSource]) -> OpenTable:
-    """The rows of a declaration's query, from the one database of the sources that answers it."""
+    """Rows of a declaration's query, from the one database among the sources that can answer it."""
     assert predicate.query is not None
     tables: list[OpenTable] = []
     refused: list[FactsError] = []
@@ -214,12 +214,12 @@ def _queried(predicate: Predicate, store: Store, sources: Sequence[FactSource]) 
 
 
 def _alike(table: OpenTable, other: OpenTable) -> bool:
-    """Whether two sources gave the same rows: databases that stand side by side in one store."""
+    """Whether two tables have the same rows, as two sources of one database do."""
     return isinstance(table, StoredTable) and isinstance(other, StoredTable) and table.store is other.store
 
 
 def _under_the_clock(budget: Budget, progress: Report | None) -> Report:
-    """Reports progress; whoever reads calls it often enough for the budget to be asked there."""
+    """Report of progress that also checks the budget; readers call it often enough."""
 
     def report(message: str, done: float) -> None:
         budget.check()
@@ -233,11 +233,11 @@ def _under_the_clock(budget: Budget, progress: Report | None) -> Report:
 
 
 def with_constants(signature: Signature, source: FactSource) -> Signature:
-    """The vocabulary with the constants of types that a source lists beside its tables.
+    """The signature with the constants of types that a source lists beside its tables.
 
-    Only databases of pracmln's do so, and there what is not listed is unknown: predicates whose declaration
-    does not say whether they are open or closed are open. A closed type has the constants as well, since they
-    are named as its own.
+    Only databases of pracmln list constants. Atoms that they do not list are unknown, so that predicates are
+    open unless their declaration says otherwise. A closed type gets the constants too, as they are listed
+    under its name.
     """
     listed = source.constants()
     if not listed:
@@ -263,7 +263,7 @@ def with_constants(signature: Signature, source: FactSource) -> Signature:
 
 
 def _of_kind(known: Type, listed: Sequence[Value], declaration: TypeDeclaration) -> tuple[Value, ...]:
-    """The constants that a source lists, which are text there, as the type has them."""
+    """Convert the constants that a source lists as text to the kind of their type."""
     if known.kind != "number" or not listed:
         return tuple(listed)
     numbers, good = numbers_from_text(pa.array(map(str, listed)))
@@ -276,7 +276,7 @@ def _of_kind(known: Type, listed: Sequence[Value], declaration: TypeDeclaration)
 
 
 def _listed_since(before: Signature, after: Signature) -> dict[str, tuple[Value, ...]]:
-    """The constants that sources added to open types."""
+    """Constants that sources added to open types."""
     return {
         name: values[len(before.mentioned.get(name, ())) :]
         for name, values in after.mentioned.items()
@@ -294,7 +294,7 @@ def _both(
 
 
 def grown(signature: Signature, tables: Sequence[OpenTable], mistakes: Mistakes) -> Signature:
-    """The vocabulary and the predicates that only tables know."""
+    """The signature with the predicates that occur in tables only."""
     for table in tables:
         if table.predicate in signature.predicates:
             continue
@@ -372,7 +372,7 @@ def _facts(read: Read, domains: Mapping[str, Domain], worlds: Worlds, report: Re
 
 
 def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signature:
-    """The types with the kind of their constants, where nothing had given it."""
+    """The signature with the kinds of its types' constants, if they were not declared."""
     types = {
         name: replace(known, kind=domains[name].kind)
         for name, known in signature.types.items()
@@ -386,22 +386,23 @@ def _with_kinds(signature: Signature, domains: Mapping[str, Domain]) -> Signatur
 
 
 BYTES_A_CELL = 45
-"""Of memory, at the most, while facts are read and sorted; measured on 20 million cells of numbers."""
+"""Peak memory for each cell while facts are read and sorted; measured on 20 million cells of numbers."""
 
 DISK_A_CELL = 20
-"""Of a database with the facts numbered, and of what is written on the way; measured on 200 million."""
+"""Disk for each cell of a database of numbered facts, temporary files included; measured on 200 million."""
 
 
 @dataclass(frozen=True)
 class TooLarge:
-    """``why`` memory does not do; ``disk``: bytes that the facts take in a database, as far as is known."""
+    """Facts that do not fit into memory. ``why``: the reason; ``disk``: estimated bytes of a database of
+    them."""
 
     why: str
     disk: float = 0.0
 
 
 def facts_too_large(cells: float, budget: Budget) -> TooLarge | None:
-    """Whether so many are more than memory holds; never where a database could not be opened either."""
+    """Reason if ``cells`` cells exceed the memory and a database can be opened instead; else None."""
     allowed = budget.bytes
     if not holds_database(allowed):
         return None

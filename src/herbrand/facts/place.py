@@ -1,4 +1,4 @@
-"""Where a fact was said, and how a constant looks in a message.
+"""Places of facts in tables and texts, and the text of a constant in a message.
 
 >>> print(Place("friends.csv", 3).mistake("the cell is empty"))
 friends.csv, row 3: the cell is empty
@@ -43,7 +43,7 @@ class Place:
 
 
 def shown(value: object) -> str:
-    """The constant as a theory has it, cut if it is long."""
+    """Text of a constant as in a theory, shortened if it is long."""
     if isinstance(value, float):
         value = simplest(value)
     text = visible(json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value))
@@ -51,7 +51,7 @@ def shown(value: object) -> str:
 
 
 def rows_at_fault(table: str, wrong: Sequence[T], mistake: Callable[[T], Mistake]) -> list[Mistake]:
-    """The mistakes of the first few rows that are wrong, and how many more there are."""
+    """Mistakes of the first few wrong rows, and the number of the others."""
     shown = [mistake(row) for row in wrong[:MOST_ROWS_SHOWN]]
     more = len(wrong) - MOST_ROWS_SHOWN
     if more > 0:
@@ -60,7 +60,7 @@ def rows_at_fault(table: str, wrong: Sequence[T], mistake: Callable[[T], Mistake
 
 
 def mixed_mistake(type_name: str, text: tuple[object, Place], number: tuple[object, Place]) -> Mistake:
-    """A type whose constants are text in one place and numbers in another."""
+    """Mistake of a type with both text and numbers as constants, with a place of each."""
     return number[1].mistake(
         f"{shown(number[0])} is a number, but {shown(text[0])} ({text[1]}) is text; "
         f"the constants of type '{type_name}' must be all text or all numbers",

@@ -1,7 +1,7 @@
-"""From all that is claimed of one predicate to its fact table: sorted unique indices without a contradiction.
+"""Combine all claims about one predicate into its fact table: sorted unique indices without contradictions.
 
-The rows of its tables, one after the other, are keys. A probability of 0 or 1 is a fact. Refused are: an atom
-both true and false, two values of a many-valued atom, none of its values possible, two weights of one atom.
+The rows of its tables are concatenated as keys. A probability of 0 or 1 is a fact. Contradictions are an atom
+both true and false, two values of a many-valued atom, no possible value of one, and two weights of one atom.
 Opinions about one atom add up.
 
 >>> alarm = Predicate("alarm")
@@ -36,10 +36,10 @@ States = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Claimed:
-    """All rows claimed of one predicate, one table after the other. ``sizes`` bound the indices in a key.
+    """Rows of all tables of one predicate, concatenated. ``sizes``: upper bounds of the indices in a key.
 
-    ``states`` is ``None`` where every row is true; ``numbers`` are the probabilities of soft rows and the
-    weights of true ones, ``nan`` where a row has none, ``None`` where no row has one.
+    ``states``: state of each row, ``None`` if all are true; ``numbers``: probabilities of soft rows and
+    weights of true ones, ``nan`` for a row without, ``None`` if no row has one.
     """
 
     predicate: Predicate
@@ -51,17 +51,17 @@ class Claimed:
     numbers: Numbers | None
 
     def chosen(self, state: np.int8) -> Keys:
-        """The keys of the rows in a state."""
+        """Keys of the rows in a state."""
         if self.states is None:
             return self.keys if state == TRUE else self.keys[:0]
         return self.keys[self.states == state]
 
     def distinct(self, state: np.int8) -> Keys:
-        """The same, ascending and each once."""
+        """Distinct keys of the rows in a state, ascending."""
         return unique_sorted(self.chosen(state), self.sizes)
 
     def rows(self, keys: Keys) -> Index:
-        """The rows of indices that the keys stand for, [n, columns], stored column by column."""
+        """Rows of indices of the keys, [n, columns], stored column by column."""
         rows = np.empty((len(keys), len(self.domains)), np.int32, order="F")
         for start in range(0, len(keys), BLOCK):
             block = slice(start, start + BLOCK)
@@ -70,7 +70,7 @@ class Claimed:
         return rows
 
     def weighted(self) -> tuple[Keys, Numbers]:
-        """The keys and weights of the true rows that have a weight, each pair once, sorted."""
+        """Distinct pairs of key and weight of the true rows with a weight, sorted."""
         if self.numbers is None:
             return self.keys[:0], np.empty(0)
         wanted = ~np.isnan(self.numbers)
@@ -79,10 +79,10 @@ class Claimed:
         return unique_pairs(self.keys[wanted], self.numbers[wanted])
 
     def opinions(self) -> tuple[Keys, Numbers, Numbers]:
-        """The keys of soft rows, sorted, each once; the probability and the log-odds of all their opinions.
+        """Distinct keys of soft rows, sorted, with the combined probability and log-odds of their opinions.
 
-        Opinions are independent, so what they add to a log-weight adds up: log p - log((1 - p) / others),
-        with 1 other value of an atom that is true or false. Equal rows of a table are one opinion.
+        Opinions are independent, so that their log-weights add up: log p - log((1 - p) / others), with 1
+        other value for an atom that is true or false. Equal rows of a table are one opinion.
         """
         parts = [unique_pairs(*part) if once else part for once, part in self._soft_rows()]
         if not parts:
@@ -96,7 +96,7 @@ class Claimed:
         return keys, np.where(count == 1, p[first], np.exp(-np.logaddexp(0, -log_odds))), log_odds
 
     def _soft_rows(self) -> Iterator[tuple[bool, tuple[Keys, Numbers]]]:
-        """The soft rows of each table that has some, and whether equal ones are one."""
+        """Soft rows of each table that has some, and whether equal rows count once."""
         start = 0
         for claim in self.claims:
             here = slice(start, start := start + claim.interned.row_count)
@@ -107,7 +107,7 @@ class Claimed:
                 yield not claim.table.stated, (self.keys[here][soft], self.numbers[here][soft])
 
     def atom(self, row: Index) -> str:
-        """The atom of a row of indices, a many-valued one without its value."""
+        """Text of the atom of a row of indices, without the value of a many-valued one."""
         arguments = [shown(d.value(int(i))) for d, i in zip(self.domains, row, strict=True)]
         arguments = arguments[: self.predicate.arity]
         return f"{self.predicate.name}({', '.join(arguments)})" if arguments else self.predicate.name
@@ -116,7 +116,7 @@ class Claimed:
         return shown(self.domains[-1].value(int(row[-1])))
 
     def place(self, key: Keys, state: np.int8, number: float | None = None) -> Place:
-        """The first place that says the row of a ``key`` [1], in this state and with this number."""
+        """Place of the first row with a ``key`` [1], in this state and with this number."""
         here = self.keys == key
         if self.states is not None:
             here &= self.states == state
@@ -131,7 +131,7 @@ class Claimed:
         raise AssertionError("a key that no row has")
 
     def place_of(self, row: Sequence[int], holds: bool) -> Place | None:
-        """The first place that says of a row of indices that it holds, or that it does not."""
+        """Place of the first row that states a row of indices as true or as false; None if there is none."""
         key, state = row_keys(list(np.array(row, ndmin=2).T), self.sizes, 1), TRUE if holds else FALSE
         return self.place(key, state) if (self.chosen(state) == key).any() else None
 
@@ -148,7 +148,7 @@ def claimed_of(predicate: Predicate, claims: Sequence[Claims], domains: Sequence
 
 
 def _key_sizes(domains: Sequence[Domain]) -> list[int]:
-    """What bounds the indices in a key: powers of two where they fit, which are taken apart by shifts."""
+    """Upper bounds of the indices in a key: powers of two if they fit, as these are decoded by shifts."""
     sizes = [len(domain) for domain in domains]
     rounded = [1 << max(0, size - 1).bit_length() for size in sizes]
     return rounded if fit(rounded) else sizes
@@ -160,7 +160,7 @@ def _keys(
     sizes: Sequence[int],
     known: dict[tuple[int, str], Index | None],
 ) -> Keys:
-    """The key of each row, a block after the other: indices of a whole column would leave the caches."""
+    """Key of each row, computed block by block, as indices of a whole column do not fit into the caches."""
     columns = claim.columns[: len(domains)]
     indices = [_indices(column, domain, known) for column, domain in zip(columns, domains, strict=True)]
     count = claim.interned.row_count
@@ -182,7 +182,7 @@ def _keys(
 
 
 def _indices(column: Column, domain: Domain, known: dict[tuple[int, str], Index | None]) -> Index | None:
-    """The index of each of a column's distinct constants; None where its codes are the indices."""
+    """Index of each of a column's distinct constants; None if its codes are the indices."""
     key = (id(column.values), domain.name)
     if key not in known:
         known[key] = None if column.values is domain.values else domain.indices_of(column.values)
@@ -221,7 +221,7 @@ def _conflict(atom: str, one: tuple[Place, str], other: tuple[Place, str]) -> Mi
 
 
 def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
-    """Atoms that one row says are true and another says are false."""
+    """Mistakes for atoms that are stated both true and false."""
     both = np.intersect1d(true, false, assume_unique=True) if len(false) else false
     many = claimed.predicate.value_type is not None
 
@@ -237,7 +237,7 @@ def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
 
 
 def two_values(claimed: Claimed, true: Keys) -> list[Mistake]:
-    """Many-valued atoms that are said to have two values."""
+    """Mistakes for many-valued atoms that are stated to have two values."""
     if claimed.predicate.value_type is None or len(true) < 2:
         return []
     rows = claimed.rows(true)
@@ -253,7 +253,7 @@ def two_values(claimed: Claimed, true: Keys) -> list[Mistake]:
 
 
 def _same_atom(rows: Index) -> Truths:
-    """Whether each row is about the atom of the next one, their values aside."""
+    """Whether each row has the same atom as the next one, values aside."""
     same = np.ones(len(rows) - 1, bool)
     for column in rows.T[:-1]:
         same &= column[1:] == column[:-1]
@@ -261,7 +261,7 @@ def _same_atom(rows: Index) -> Truths:
 
 
 def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
-    """Many-valued atoms of which every value is said to be false."""
+    """Mistakes for many-valued atoms of which every value is stated to be false."""
     if claimed.predicate.value_type is None or not len(false):
         return []
     rows, values = claimed.rows(false), len(claimed.domains[-1])
@@ -276,7 +276,7 @@ def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
 
 
 def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]:
-    """Atoms with two weights."""
+    """Mistakes for atoms with two weights."""
     again = np.flatnonzero(keys[1:] == keys[:-1])
 
     def mistake(position: int) -> Mistake:
@@ -291,7 +291,7 @@ def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]
 
 
 def soft_in_closed(claimed: Claimed, soft: Keys) -> Mistake:
-    """Soft evidence where everything is known."""
+    """Mistake for soft evidence of a closed predicate."""
     predicate = claimed.predicate
     hint = f"say open=['{predicate.name}'] (--open {predicate.name})"
     if predicate.role is not None:
@@ -311,9 +311,11 @@ def fact_table(
     world: Callable[[bool], World],
     has_value: bool = True,
 ) -> FactTable:
-    """``world`` is asked with whether there are facts: rows of probabilities are opinions, those of 0 and 1
-    among them, and close no predicate. ``has_value``: every many-valued atom has one of its
-    values. Raises ``FactsError`` with all contradictions."""
+    """Make the fact table of a predicate; raises a ``FactsError`` with all contradictions.
+
+    ``world`` returns the world assumption, given whether there are facts: rows of probabilities, even 0 and
+    1, are opinions and close no predicate. ``has_value``: every many-valued atom has one of its values.
+    """
     own = [domains[name] for name in predicate.column_types]
     if not claims:
         return FactTable.empty(len(own), world(False))
@@ -347,7 +349,7 @@ def fact_table(
 
 
 def _without_other_values(listed: FactTable, domains: Sequence[Domain]) -> FactTable:
-    """The values of a function: known where one is listed, and unknown elsewhere."""
+    """A table of a function: an atom with a listed value has no other; atoms without one are unknown."""
     *sizes, values = map(len, domains)
     known = np.unique(listed.true[:, :-1], axis=0)
     if len(known) == math.prod(sizes):
@@ -363,7 +365,7 @@ def _without_other_values(listed: FactTable, domains: Sequence[Domain]) -> FactT
 
 
 def _aligned(true: Keys, weighted: Keys, weights: Numbers) -> Numbers:
-    """The weight of every fact; 1 where none is said."""
+    """Weight of every fact; 1 if none is stated."""
     aligned = np.ones(len(true))
     aligned[np.searchsorted(true, weighted)] = weights
     return aligned

@@ -1,8 +1,8 @@
-"""Everything that a user may give as facts, as sources.
+"""Convert everything that a user may give as facts to sources.
 
-A path (a file or a folder), ``name=path``, several paths, a mapping from predicates to tables, a theory of
-facts alone, a DuckDB connection. A file's ending chooses its reader; every kind of source is a file in
-``sources``, imported with the first of its kind.
+That is a path (a file or a folder), ``name=path``, several paths, a mapping from predicates to tables, a
+theory of facts, or a DuckDB connection. A file's ending selects its reader; each kind of source is a module
+in ``sources``, imported on first use.
 
 >>> [source.name for source in fact_sources({"friends": [("anna", "bob")], "smokes": ["anna"]})]
 ['friends', 'smokes']
@@ -49,17 +49,17 @@ TABLE_READERS: Mapping[str, Reader] = {
     ".feather": _arrow,
     ".ipc": _arrow,
 }
-"""What reads a file of one table, by its ending; called with the predicate's name and the path."""
+"""Readers of files with one table, by ending; called with the predicate's name and the path."""
 
 COMPRESSIBLE = (".csv", ".tsv", ".tab", ".psv", ".jsonl", ".ndjson", ".json")
-"""Text that may be compressed; what opens it, :mod:`herbrand.facts.sources.base` knows."""
+"""Endings of text files that may be compressed; :mod:`herbrand.facts.sources.base` opens these."""
 _SQLITE = b"SQLite format 3\0"
 _TEXTS = (".md", ".rst", ".tex", ".bib", ".html", ".htm", ".css", ".pdf", ".doc", ".docx", ".odt", ".log")
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico")
 _PROGRAMS = (".py", ".pyc", ".ipynb", ".r", ".jl", ".js", ".ts", ".sql", ".sh", ".bat")
 _SETTINGS = (".yaml", ".yml", ".toml", ".ini", ".cfg", ".lock", ".license", ".safetensors", ".pt", ".ev")
 NO_TABLES = frozenset(_TEXTS + _PICTURES + _PROGRAMS + _SETTINGS)
-"""Endings of texts, pictures and programs: in a folder of facts they are passed over, as theories are."""
+"""Endings of texts, pictures and programs, which are ignored in a folder of facts, as theories are."""
 ABOUT = (
     "readme",
     "license",
@@ -71,11 +71,11 @@ ABOUT = (
     "dockerfile",
     "authors",
 )
-"""Files so named, with any ending, describe the folder."""
+"""Names of files that describe a folder, whatever their ending; they are ignored."""
 
 
 def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
-    """The sources of what was given as facts; raises ``FactsError`` where it is nothing that can be read."""
+    """Sources of the given facts; raises a ``FactsError`` for anything that cannot be read."""
     match facts:
         case None:
             return ()
@@ -97,7 +97,7 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
 
 
 def _each_once(sources: Iterable[FactSource]) -> tuple[FactSource, ...]:
-    """A file that is given twice as the same tables is read once: opinions in it would count twice."""
+    """Drop repeated sources of the same file and tables, whose opinions would otherwise count twice."""
     by_key: dict[object, FactSource] = {}
     for source in sources:
         key: object = id(source)
@@ -108,7 +108,7 @@ def _each_once(sources: Iterable[FactSource]) -> tuple[FactSource, ...]:
 
 
 def _is_of_duckdb(value: object, kind: str) -> bool:
-    """Whether a value is one of DuckDB's; there is none where it was never imported."""
+    """Whether a value is an object of DuckDB, without importing DuckDB."""
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(value, getattr(duckdb, kind))
 
@@ -122,7 +122,8 @@ def _kind(value: object) -> str:
 
 
 def _of_table(name: str, table: Any) -> FactSource:
-    """``name`` may choose columns and rows: ``pays(sender, amount) where amount > 100``."""
+    """Source of one table; ``name`` may select columns and rows: ``pays(sender, amount) where amount >
+    100``."""
     predicate, selection = parse_selection(name)
     if not selection:
         return _unselected(name, table)
@@ -150,7 +151,7 @@ def _unselected(name: str, table: Any) -> FactSource:
 
 
 def _holds_moments(table: Any) -> bool:
-    """Whether an array of NumPy holds moments or spans of time, which its list has as whole numbers."""
+    """Whether a NumPy array has times or durations, which ``tolist`` may turn into whole numbers."""
     return getattr(getattr(table, "dtype", None), "kind", "") in ("M", "m")
 
 
@@ -165,7 +166,7 @@ def _of_path(text: str) -> tuple[FactSource, ...]:
 
 
 def _path(address: Address) -> Path:
-    """Where an address leads; raises for a name that no file can have."""
+    """Path of an address; raises an error for a name that no file can have."""
     try:
         os.stat(address.location)
     except (OSError, ValueError) as error:
@@ -175,7 +176,7 @@ def _path(address: Address) -> Path:
 
 
 def _of_address(address: Address) -> FactSource:
-    """One file or database: its tables or the one that is named, their columns and rows as chosen."""
+    """Source of one file or database: all its tables or the named one, with the selected columns and rows."""
     predicate, table = address.predicate, address.table
     if is_server(address.location):
         source = member(f"{_ROOM}.postgres:PostgresDatabase")(address.location, table or predicate)
@@ -200,7 +201,7 @@ def _is_database(path: Path) -> bool:
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file is one of SQLite, whatever it is called: ``.db`` may be one of Alchemy's as well.
+    """Whether a file is an SQLite database by its content; ``.db`` may also be a file of Alchemy.
 
     >>> is_sqlite(Path("facts.csv"))
     False
@@ -215,9 +216,9 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _of_folder(folder: Path) -> tuple[FactSource, ...]:
-    """One source a file, in the order of their names; what begins with a dot or an underscore is left out.
+    """A source for each file, in the order of names; names with a leading dot or underscore are left out.
 
-    Raises for every file that may hold facts and cannot be read: none is passed over in silence.
+    Raises an error for each file that may hold facts and cannot be read, so that none is ignored silently.
     """
     entries = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
     files = [path for path in entries if _is_readable(path)]
@@ -232,13 +233,12 @@ def _of_folder(folder: Path) -> tuple[FactSource, ...]:
 
 
 def inner_folders(folder: Path) -> list[Path]:
-    """The folders in a folder in the order of their names; what begins with a dot or an underscore is left
-    out."""
+    """Folders of a folder in the order of their names, without leading dots or underscores."""
     return sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
 
 
 def holds_tables(folder: Path) -> bool:
-    """True if some file of the folder is read as facts."""
+    """Whether some file of the folder is read as facts."""
     return any(path.name[0] not in "._" and _is_readable(path) for path in folder.iterdir())
 
 
@@ -248,7 +248,7 @@ def _is_readable(path: Path) -> bool:
 
 
 def _is_no_table(path: Path) -> bool:
-    """Whether it is a theory, a text or a picture, or a folder without tables."""
+    """Whether a path is a theory, a text or a picture, or a folder without tables."""
     if path.is_dir():
         looks_like_table = _ending(path)[0] in TABLE_READERS
         return not looks_like_table and not any(map(_is_readable, path.iterdir()))
@@ -257,7 +257,7 @@ def _is_no_table(path: Path) -> bool:
 
 
 def _unread(path: Path) -> Mistake:
-    """What stands in a folder of facts and is not read."""
+    """Mistake for a file in a folder of facts that cannot be read."""
     aside = "or move it elsewhere; what begins with '_' is passed over"
     if path.is_dir():
         return Mistake(f"'{path}' is a folder in a folder of facts", hint=f"give it by --facts too, {aside}")
@@ -269,7 +269,7 @@ def _unknown(path: Path) -> str:
 
 
 def _readable(path: Path) -> str:
-    """How a file of unknown ending can be made one that is read."""
+    """Advice for a file of unknown ending."""
     if _plain_ending(path) in TABLE_READERS or _plain_ending(path) in fact_endings():
         return "decompress it"
     if path.suffix.lower() in (".txt", ".dat", ".data", ""):
@@ -278,7 +278,7 @@ def _readable(path: Path) -> str:
 
 
 def _plain_ending(path: Path) -> str:
-    """The ending before that of a compressed file."""
+    """Ending of a file, without that of its compression."""
     return path.with_suffix("").suffix.lower() if is_compressed(path) else ""
 
 
@@ -314,7 +314,7 @@ def _missing(path: Path) -> str:
 
 
 def _ending(path: Path) -> tuple[str, str]:
-    """The ending that names the format, and the name before it."""
+    """Ending that determines the format, and the name before it."""
     whole = Path(path.name)
     if _plain_ending(whole) in COMPRESSIBLE:
         whole = whole.with_suffix("")
@@ -322,11 +322,11 @@ def _ending(path: Path) -> tuple[str, str]:
 
 
 DATABASES = (".duckdb", ".sqlite", ".sqlite3")
-"""Files of many tables; a file of SQLite may have any ending."""
+"""Endings of databases, which have many tables; an SQLite file may have any ending."""
 
 
 def reads_ending(ending: str) -> bool:
-    """Whether files that end so are read as facts, or opened for what is within them.
+    """Whether files of this ending are read as facts, or are compressed files that may be.
 
     >>> reads_ending(".tsv"), reads_ending(".gz"), reads_ending(".txt")
     (True, True, False)

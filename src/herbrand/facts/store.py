@@ -1,8 +1,8 @@
-"""The DuckDB database that tables pass through while they are read; it and its spill files live for one load.
+"""The DuckDB database that reads and interns tables; it and its spill files last for one load.
 
-A table is staged once, in the order of its source. The distinct constants of its columns of one type are then
-found by the database, and each cell by its hash among theirs: the fastest of the ways tried
-(docs/decisions/facts-store.md). Whole numbers close together index an array instead.
+A table is staged once, in the order of its source. The database then computes the distinct constants of the
+columns of one type, and the code of each cell is looked up by its hash: the fastest of the methods tried
+(docs/decisions/facts-store.md). Whole numbers in a small range index an array instead.
 
 >>> with Store() as store:
 ...     staged = store.stage("SELECT 'bob' AS c0, 'anna' AS c1 UNION ALL SELECT 'bob', NULL")
@@ -53,12 +53,12 @@ _NOTHING_LOADED = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
-"""No query fetches an extension, nor takes a variable of this program for a table."""
+"""Settings under which no query installs an extension or reads a Python variable as a table."""
 
 
 def seal(connection: DuckDBPyConnection, files: Sequence[str] = (), folders: Sequence[str] = ()) -> None:
-    """Let queries of the connection's database read these files, what lies in these folders, what is attached
-    already, and nothing else, for good: views in a database file are programs of whoever made it."""
+    """Restrict the connection's database, for good, to these files, the files in these folders, and attached
+    databases: views in a database file are programs of its author."""
     if is_sealed(connection):
         return
     connection.execute("SET allowed_paths = ?", [list(files)])
@@ -75,7 +75,7 @@ def is_sealed(connection: DuckDBPyConnection) -> bool:
 
 @dataclass(frozen=True)
 class Staged:
-    """A table of the store with columns ``c0``, ``c1``, ...; ``rowid`` is the row's place in its source."""
+    """A table of the store with columns ``c0``, ``c1``, ...; ``rowid`` is the row's number in its source."""
 
     name: str
     row_count: int
@@ -83,8 +83,8 @@ class Staged:
 
 @dataclass(frozen=True, eq=False)
 class _Dictionary:
-    """The distinct constants of some columns, ascending, their SQL type and their hashes; one more hash, of a
-    cell without a constant, where there is one."""
+    """The distinct constants of some columns, ascending, with their SQL type and hashes; the hash of null is
+    among these if there are nulls."""
 
     kind: str
     values: pa.Array
@@ -92,16 +92,16 @@ class _Dictionary:
     places: Places
 
     def cell(self, column: str) -> str:
-        """What is fetched of each cell."""
+        """SQL expression that is fetched for each cell: its hash."""
         return _HASH.format(f"{column}::{self.kind}")
 
     def columns(self, cells: Sequence[pa.ChunkedArray]) -> list[Column]:
-        """The columns of which these are the hashes."""
+        """Columns with these hashes as cells."""
         with ThreadPoolExecutor() as threads:  # NumPy lets others run while it looks things up
             return [Column(self.values, codes) for codes in threads.map(self._codes, cells)]
 
     def _codes(self, hashes: pa.ChunkedArray) -> Index:
-        """The place of a constant with the hash of each cell."""
+        """Index of a constant with the hash of each cell."""
         codes, start = np.empty(len(hashes), np.int32), 0
         for chunk in hashes.chunks:  # small enough for the caches
             places = codes[start : (start := start + len(chunk))]
@@ -113,18 +113,18 @@ class _Dictionary:
 
 @dataclass(frozen=True)
 class _Range:
-    """Whole numbers, of which many between the least and the largest stand in some columns: an array over all
-    of them takes the place of a dictionary."""
+    """Whole numbers in a small range, interned by an array over the whole range instead of a dictionary."""
 
     least: int
     size: int
 
     def cell(self, column: str) -> str:
-        """What is fetched of each cell: how far it is from the least; of an empty one the size."""
+        """SQL expression that is fetched for each cell: its distance from the least number; for null the size
+        of the range."""
         return f"ifnull({column} - CAST('{self.least}' AS BIGINT), {self.size})"
 
     def columns(self, cells: Sequence[pa.ChunkedArray]) -> list[Column]:
-        """The columns of which these are the distances."""
+        """Columns with these distances as cells."""
         stands = np.zeros(self.size + 1, bool)
         for chunk in chain.from_iterable(column.chunks for column in cells):
             stands[numbers_in(chunk)] = True
@@ -136,9 +136,9 @@ class _Range:
 
 
 class Store:
-    """Opened on first use, since a load without files needs none. ``is_sealed``: its queries can read nothing
-    but the facts that they are about, so they may hold what somebody wrote. ``views`` is the store in which
-    queries of theories run."""
+    """A DuckDB database for one load, opened on first use, as a load without files needs none. ``is_sealed``:
+    its queries can read the facts only, so that they may contain text of a user. ``views``: the store in
+    which queries of theories run."""
 
     is_sealed = False
 
@@ -174,24 +174,24 @@ class Store:
         return connection
 
     def stage(self, query: str, parameters: Sequence[Any] = (), progress: Progress | None = None) -> Staged:
-        """The result of a query, kept; its columns must be named ``c0``, ``c1``, ..."""
+        """Store the result of a query, whose columns must be named ``c0``, ``c1``, ..."""
         name = self._new_name("stage")
         self._run(f"CREATE TEMP TABLE {name} AS {query}", parameters, progress)
         ((count,),) = self.rows(f"SELECT count(*) FROM {name}")
         return Staged(name, count)
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a small result: DuckDB 2 refuses other work while one is not fetched to its end."""
+        """All rows of a small result; DuckDB 2 refuses other queries until a result is fetched completely."""
         return self.connection.execute(query, list(parameters)).fetchall()
 
     def register(self, data: object) -> str:
-        """The name under which a query finds Arrow data."""
+        """Register Arrow data and return its name for queries."""
         name = self._new_name("given")
         self.connection.register(name, data)
         return name
 
     def attach(self, path: Path) -> str:
-        """The name under which a query finds a database file, opened for reading only."""
+        """Attach a database file read-only and return its name for queries."""
         if path not in self._attached:
             name = self._new_name("attached")
             quoted = str(path).replace("'", "''")
@@ -200,7 +200,7 @@ class Store:
         return self._attached[path]
 
     def sealed(self, path: Path) -> tuple[Store, str]:
-        """A store in which a database file is attached under the name, and which can read no other file."""
+        """A store that can read one database file only, and the name under which the file is attached."""
         store = Store()
         self._sealed.append(store)
         database = store.attach(path)
@@ -218,7 +218,7 @@ class Store:
         return store
 
     def path(self, path: Path) -> str:
-        """The path as DuckDB may be given it: a name that it would expand gets another one."""
+        """Path for DuckDB; a path whose name DuckDB would expand as a pattern gets another name."""
         if not any(character in str(path) for character in "*?["):
             return str(path)
         link = Path(self._folder.name) / (self._new_name("file") + "".join(path.suffixes))
@@ -228,8 +228,8 @@ class Store:
     def interned(
         self, staged: Staged, types: Sequence[str], *, marked: bool = False, progress: Progress | None = None
     ) -> Interned:
-        """The columns in the order of the table, those of the same type sharing one dictionary, whose
-        constants ascend; the staged table is dropped."""
+        """Intern the columns of a staged table, in its order; columns of one type share a dictionary of
+        ascending constants. The staged table is dropped."""
         places = {name: [i for i, other in enumerate(types) if other == name] for name in types}
         known = {
             name: self._range(staged, own) or self._dictionary(staged, own) for name, own in places.items()
@@ -249,7 +249,7 @@ class Store:
         return Interned(ordered, staged.row_count, rows["marks"] if marked else None)
 
     def _range(self, staged: Staged, columns: Sequence[int]) -> _Range | None:
-        """Where an array over all whole numbers from the least to the largest is no larger than the table."""
+        """The range of the columns' whole numbers, if it is no larger than the table; else None."""
         ends = self.connection.sql(f"SELECT min(x), max(x) FROM ({_seen(staged, columns)})")
         if str(ends.types[0]) != "BIGINT":
             return None
@@ -270,7 +270,7 @@ class Store:
         return _Dictionary(kind, values[: len(values) - values.null_count], hashes, Places(hashes))
 
     def _tell_apart(self, codes: Index, column: int, staged: Staged, known: _Dictionary | _Range) -> None:
-        """Correct the codes of a column where constants have the hash of others: these themselves decide."""
+        """Correct the codes of cells whose hash several constants have, by comparing the constants."""
         if isinstance(known, _Range):
             return
         alike = np.flatnonzero(known.places.like != np.arange(len(known.hashes)))
@@ -291,7 +291,7 @@ class Store:
         return f"{kind}_{self._names}"
 
     def _run(self, query: str, parameters: Sequence[Any], progress: Progress | None, fetch: str = "") -> Any:
-        """Runs in a thread of its own where progress is asked for, so that this one can report it."""
+        """Execute a query; in another thread if there is ``progress``, so that this one can report it."""
         if progress is None:
             return self._execute(query, parameters, fetch)
         connection = self.connection  # opened by this thread: another could open it after an interruption
@@ -320,12 +320,12 @@ class Store:
 
 
 def _seen(staged: Staged, columns: Sequence[int]) -> str:
-    """All cells of some columns, as ``x``."""
+    """SQL query of all cells of some columns, as column ``x``."""
     return " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
 
 
 class _Outcome(threading.Thread):
-    """A thread whose result, or error, is handed over."""
+    """A thread whose result or error can be fetched."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(daemon=True)

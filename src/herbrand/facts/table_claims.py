@@ -1,8 +1,8 @@
-"""What one table says of one predicate: its interned columns, and what its special column makes of each row.
+"""The claims of one table about one predicate: its interned columns, and the values of its special column.
 
-Every row is judged by itself: it becomes claims, or a mistake that says what was expected. Refused are a
-wrong number of columns, empty cells, text where numbers belong, numbers that are not finite, and in the
-special column (``truth``, ``probability`` or ``weight``) what is none of these.
+Each row is checked by itself. Mistakes are a wrong number of columns, empty cells, text in a numeric column,
+numbers that are not finite, and invalid values of the special column (``truth``, ``probability``,
+``weight``).
 
 >>> from herbrand.facts.sources.base import Reading
 >>> from herbrand.facts.sources.memory import PythonRows
@@ -55,7 +55,7 @@ Truths = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """The rows of one table; at most one of ``truths``, ``probabilities`` and ``weights`` is there."""
+    """The rows of one table, with at most one of ``truths``, ``probabilities`` and ``weights``."""
 
     table: OpenTable
     predicate: Predicate
@@ -73,7 +73,7 @@ class Claims:
         return self.table.place(self.interned.row(position))
 
     def mistakes_at(self, wrong: npt.NDArray[np.bool_], message: Callable[[int], str]) -> list[Mistake]:
-        """A mistake for each of the first rows, in the order of the table."""
+        """A mistake for each of the first ``wrong`` rows, in the order of the table."""
 
         def mistake(position: int) -> Mistake:
             return self.place(position).mistake(message(position), self._hint(position))
@@ -81,13 +81,13 @@ class Claims:
         return rows_at_fault(self.table.name, np.flatnonzero(wrong).tolist(), mistake)
 
     def _hint(self, position: int) -> str:
-        """A first row that does not fit may be a header."""
+        """Advice for the mistake of a row; the first one may be a header."""
         first = self.table.names is None and self.interned.row(position) == 0
         return self.table.hint if first else ""
 
 
 def rows_with(column: Column, wrong: Truths) -> Truths:
-    """The rows in which one of the constants at fault stands."""
+    """Rows whose constant is one of the ``wrong`` ones."""
     return (column.codes != ABSENT) & np.append(wrong, False)[column.codes]
 
 
@@ -106,7 +106,7 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
 def with_marks(claims: Claims, mark: str) -> tuple[Claims, list[Mistake]]:
-    """The claims with what their special column says, and what is wrong with its cells."""
+    """The claims with the values of their special column, and the mistakes in its cells."""
     marks = claims.interned.marks
     if marks is None:
         return claims, []
@@ -140,7 +140,7 @@ def _truths(claims: Claims, marks: Marks) -> tuple[Truths, list[Mistake]]:
 
 
 def numbers_of(marks: Marks) -> tuple[Numbers, Truths]:
-    """The number of every cell (0 where it holds none), and which cells hold one."""
+    """Number of every cell (0 if it has none), and which cells have one."""
     if isinstance(marks, np.ndarray):
         return marks, np.ones(len(marks), bool)
     if pa.types.is_integer(marks.type) or pa.types.is_floating(marks.type):
@@ -169,7 +169,7 @@ _OF_A_RESULT = "a result of infer is no table of facts: keep its columns of argu
 def read_claims(
     table: OpenTable, predicate: Predicate, signature: Signature, progress: Progress | None = None
 ) -> Claims:
-    """The table's rows, judged; raises ``FactsError`` with all that is wrong with them."""
+    """Read and check the rows of a table; raises a ``FactsError`` with all mistakes."""
     mark = mark_of(table, predicate)
     interned = table.interned(predicate.column_types, marked=mark is not None, progress=progress)
     interned, note = _without_nulls(table, predicate, interned)
@@ -186,7 +186,7 @@ def read_claims(
 
 
 def _without_nulls(table: OpenTable, predicate: Predicate, interned: Interned) -> tuple[Interned, str]:
-    """The rows without an empty cell, if others are not refused; constants of unknown rows stay known."""
+    """Rows without an empty cell, if rows with one are not refused; constants of unknown rows are kept."""
     if table.nulls == "refuse":
         return interned, ""
     if table.nulls == "unknown" and predicate.role is not None:
@@ -214,13 +214,13 @@ def _without_nulls(table: OpenTable, predicate: Predicate, interned: Interned) -
 
 
 def _used(column: Column) -> Column:
-    """Without the constants that no row has."""
+    """The column without constants that no row has."""
     used, codes = np.unique(column.codes, return_inverse=True)
     return Column(column.values.take(pa.array(used)), codes.astype(np.int32))
 
 
 def mark_of(table: OpenTable, predicate: Predicate) -> str | None:
-    """What the column after the predicate's own says; raises where the columns do not fit the predicate."""
+    """Name of the special column after the predicate's own; raises an error if the columns do not fit."""
     expected = len(predicate.column_types)
     last = table.names[-1] if table.names else None
     if table.width == expected and not _misplaced(table, predicate):
@@ -231,7 +231,7 @@ def mark_of(table: OpenTable, predicate: Predicate) -> str | None:
 
 
 def _misplaced(table: OpenTable, predicate: Predicate) -> bool:
-    """Whether a special name stands over a column of the predicate's own, and is not that column's type."""
+    """Whether a special name heads one of the predicate's own columns, and is not that column's type."""
     own = (table.names or ())[: len(predicate.column_types)]
     return any(n in MARKS and n != t for n, t in zip(own, predicate.column_types, strict=False))
 
@@ -269,7 +269,7 @@ def _typed(claims: Claims) -> list[tuple[Column, str]]:
 
 
 def _with_numbers(claims: Claims, signature: Signature) -> tuple[Claims, list[Mistake]]:
-    """The constants of numeric types as numbers, and every number finite."""
+    """Convert the constants of numeric types to numbers, and check that all numbers are finite."""
     columns, mistakes = [], []
     for number, (column, name) in enumerate(_typed(claims), start=1):
         declared = signature.types[name]
@@ -309,7 +309,7 @@ def _parsed(claims: Claims, column: Column, number: int, name: str) -> tuple[Col
 def _moments(
     claims: Claims, column: Column, number: int, name: str, calendar: Calendar
 ) -> tuple[Column, list[Mistake]]:
-    """Dates or times in their one form."""
+    """Convert dates or times to their canonical form."""
     texts, good = in_one_form(column.values, calendar)
     written = dictionary_column(texts)  # two forms of a date are one constant
     codes = np.append(written.codes, np.int32(ABSENT))[column.codes]
@@ -324,7 +324,7 @@ def _moments(
 
 
 def in_one_form(written: pa.Array, calendar: str) -> tuple[pa.Array, np.ndarray]:
-    """Texts of dates or times in the form of their constants, and which of them are any; others stay."""
+    """Texts with dates or times in canonical form, and which of the texts are dates or times."""
     texts, good = written.to_pylist(), np.ones(len(written), bool)
     for place, text in enumerate(texts):
         try:
@@ -335,7 +335,7 @@ def in_one_form(written: pa.Array, calendar: str) -> tuple[pa.Array, np.ndarray]
 
 
 def such_as(calendar: str) -> str:
-    """What a type of dates or times holds, as messages say it."""
+    """Example of a type's constants, for messages about dates or times."""
     finest = ", to the microsecond" if calendar == "time" else ""
     return f"such as {moment(calendar, '2026-11-22')}{finest}"
 

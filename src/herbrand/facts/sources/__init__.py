@@ -1,1 +1,1 @@
-"""One file for every kind of place that facts come from."""
+"""One module for each kind of source of facts."""

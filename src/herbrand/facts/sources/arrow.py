@@ -1,4 +1,4 @@
-"""Columns that come as Arrow: DataFrames of pandas and polars, Arrow tables, Arrow IPC and Feather files.
+"""Facts in Arrow columns: DataFrames of pandas and polars, Arrow tables, Arrow IPC and Feather files.
 
 >>> table, = ArrowData("smokes", pa.table({"person": ["anna"]})).open(Store(), Reading({}))
 >>> table.names, table.interned(["person"], marked=False).columns[0].values.to_pylist()
@@ -28,7 +28,7 @@ from herbrand.facts.store import Progress, Store
 
 @dataclass(frozen=True, eq=False)
 class ArrowData(FactSource):
-    """Anything that hands its columns over as Arrow: data frames, series, Arrow tables."""
+    """An object that exports Arrow columns: a data frame, a series, an Arrow table."""
 
     name: str
     data: Any
@@ -43,7 +43,7 @@ class ArrowData(FactSource):
         return [ArrowTable(self.name, self.name, _without_index(table), store)]
 
     def _refused(self, data: Any, error: Exception, types: Sequence[str]) -> FactsError:
-        """A pandas column of objects may hold anything; its values show which row does."""
+        """Error for data that Arrow refused; for a pandas column of objects it names the rows at fault."""
         columns = [list(data[name]) for name in getattr(data, "columns", ())][: len(types)]
         try:
             cells = [list(map(_none_if_nan, column)) for column in columns]
@@ -55,19 +55,19 @@ class ArrowData(FactSource):
 
 
 def _framed(data: Any) -> Any:
-    """A series, or an Arrow array, as a table of one column."""
+    """A table of one column for a series or an Arrow array; other data unchanged."""
     if isinstance(data, pa.Array | pa.ChunkedArray):
         return {"": data}
     return data.to_frame("") if hasattr(data, "to_frame") else data
 
 
 def _none_if_nan(value: Any) -> Any:
-    """In a pandas column of objects, ``nan`` stands for nothing."""
+    """None for ``nan``, which is the missing value in a pandas column of objects."""
     return None if isinstance(value, float) and value != value else value
 
 
 def _without_index(table: pa.Table) -> pa.Table:
-    """A pandas index is no column of the facts."""
+    """The table without the index column of pandas, which is no argument."""
     described = table.schema.pandas_metadata or {}
     index = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
     return table.drop_columns([name for name in table.column_names if name in index])
@@ -83,7 +83,7 @@ class ArrowTable(OpenTable):
 
     @property
     def content(self) -> str:
-        """That of the stream it is sent as, dictionaries and all; a piece at a time is in memory."""
+        """Fingerprint of the table as an Arrow stream; only a piece of the stream is in memory at a time."""
         made = hashlib.sha256()
         with pa.ipc.new_stream(pa.PythonFile(_Sink(made.update), "w"), self.table.schema) as stream:
             stream.write_table(self.table)
@@ -121,7 +121,7 @@ class ArrowTable(OpenTable):
 
 @dataclass(frozen=True)
 class _Sink:
-    """A file that hands on what is written to it."""
+    """A file that passes everything written to it to a function."""
 
     take: Callable[[bytes], object]
     closed: bool = False
@@ -131,11 +131,11 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, as nothing is buffered."""
 
 
 def _beyond(number: int, kind: pa.DataType) -> tuple[str, str]:
-    """What is wrong with a column that Arrow cannot make constants of, and what to do."""
+    """Message and advice for a column that cannot be converted to constants."""
     if pa.types.is_timestamp(kind):
         return f"column {number + 1} holds a moment between two microseconds", FINER
     return f"column {number + 1} holds a whole number of more than 64 bits", ""
@@ -143,7 +143,7 @@ def _beyond(number: int, kind: pa.DataType) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class ArrowFile(FileSource):
-    """An Arrow IPC file or stream; Feather is one of them."""
+    """An Arrow IPC file or stream, such as a Feather file."""
 
     predicate: str
     path: Path

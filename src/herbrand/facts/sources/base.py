@@ -1,8 +1,7 @@
-"""What every kind of source gives: tables that are open,
-each with the columns it has and a way to intern them.
+"""Base classes of sources and of their tables, which have names of columns and a method to intern them.
 
-A source is a value that says where facts are; opening it reads no more than a header. What a table holds is
-judged in one place, :mod:`herbrand.facts.load`, whatever it came from.
+A source is a value that locates facts; opening it reads no more than a header. The rows of all tables are
+checked by :mod:`herbrand.facts.load`.
 
 >>> EmptyTable("friends", "friends.csv", 2).interned(["person", "person"], marked=False).row_count
 0
@@ -33,15 +32,15 @@ from herbrand.language.syntax import TypeDeclaration, Value
 from herbrand.options.kinds import Flag
 
 MARKS = ("truth", "probability", "weight")
-"""What a column after a predicate's own may be named."""
+"""Names of the special column after a predicate's own columns."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What opening a source may depend on: the predicates known, and whether text files have a header.
+    """Settings for opening sources: the known predicates, and whether text files have a header.
 
-    ``strict``: there are no other predicates, so a database's other tables are left alone; ``note`` is called
-    with what was.
+    ``strict``: there are no other predicates, so that other tables of a database are ignored; ``note`` is
+    called with a note on these.
     """
 
     predicates: Mapping[str, Predicate]
@@ -54,20 +53,20 @@ class Reading:
             Flag().check("--header", self.header)
 
     def empty(self, predicate: str, name: str) -> EmptyTable:
-        """A table without a row, as wide as its predicate is known to be."""
+        """A table without rows, of the width of its predicate."""
         known = self.predicates.get(predicate)
         return EmptyTable(predicate, name, len(known.column_types) if known else 0)
 
 
 class OpenTable(ABC):
-    """A table of one predicate. ``names`` are its columns',
-    if they have any; ``textual``: every cell is text.
+    """An open table of one predicate. ``names``: names of its columns, if they have any; ``textual``: every
+    cell is text.
 
-    ``valued``: its last column is the value of a many-valued predicate; ``sized``: a width of 0 is no
-    accident. ``stated``: every row is a statement of a theory, so equal opinions count apart; equal rows of
-    any other table are one. ``size`` is about how many bytes it has, and ``hint`` what to try where its
-    columns or first row are wrong. Of a text table, unless a user says whether it
-    has a header: ``first_cells``, the first row where it was taken as data, and ``next_rows``, some after it.
+    ``valued``: the last column is the value of a many-valued predicate; ``sized``: a width of 0 is intended.
+    ``stated``: every row is a statement of a theory, so that equal opinions count separately; equal rows of
+    other tables count once. ``size``: estimated bytes; ``hint``: advice if its columns or first row are
+    wrong. For text tables without the option ``header``: ``first_cells``, the first row if it was read as
+    data, and ``next_rows``, some rows after it.
     """
 
     predicate: str
@@ -86,36 +85,36 @@ class OpenTable(ABC):
 
     @property
     def whole(self) -> Place:
-        """Where the table as a whole stands."""
+        """Place of the table as a whole."""
         return Place(self.name)
 
     @property
     def content(self) -> str:
-        """Differs where its rows do; nothing of a file, which says itself when it was written."""
+        """Fingerprint of the rows; empty for a file, whose time of writing serves instead."""
         return ""
 
     def place(self, row: int) -> Place:
-        """Where the row (from 0) stands: its number, where no file has lines."""
+        """Place of a row (from 0): its line in a file with lines, else its number."""
         return Place(self.name, row + 1)
 
     def places_of(self, arguments: Sequence[Value]) -> list[Place]:
-        """Where rows that begin with these constants stand, where that is known without reading on."""
+        """Places of the rows that begin with these constants, if they are known without further reading."""
         return []
 
     @abstractmethod
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
-        """The first columns, one a type; where ``marked``, the one after them as well.
+        """Intern the first columns, one for each type, and with ``marked`` the special column after them.
 
-        Raises ``FactsError`` for rows that are no table.
+        Raises ``FactsError`` for rows that do not form a table.
         """
 
     def selected(self, selection: Selection) -> OpenTable:
-        """The table with some of its columns and rows; raises ``FactsError`` where columns have no names."""
+        """The table with the selected columns and rows; raises ``FactsError`` if columns have no names."""
         raise FactsError(f"{self.name}: its columns have no names, so none can be chosen")
 
 
 class EmptyTable(OpenTable):
-    """A file without a row: no facts of a predicate that is known."""
+    """A table without rows."""
 
     sized = False
 
@@ -133,30 +132,30 @@ class EmptyTable(OpenTable):
 
 
 class FactSource(ABC):
-    """A place that facts come from; ``name`` is how messages call it."""
+    """A source of facts; ``name`` is its name in messages."""
 
     name: str
 
     def constants(self) -> Sequence[TypeDeclaration]:
-        """The types whose constants it lists beside its tables, as pracmln's databases do."""
+        """Types whose constants the source lists beside its tables, as databases of pracmln do."""
         return ()
 
     @abstractmethod
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
-        """Its tables; raises ``FactsError`` where there is nothing that can be read."""
+        """Open the tables; raises ``FactsError`` if none can be read."""
 
     def cells(self, read: Collection[str] | None, columns: int | None = None) -> int:
-        """Rows times columns, or as many of these as are chosen; 0 where they are not known without reading.
-        ``read``: the tables that are read of databases; all of them if not given."""
+        """Number of cells: rows times the columns, or times ``columns``; 0 if unknown without reading.
+        ``read``: the tables that are read from databases; None for all."""
         return 0
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
-        """The rows that a query of a theory finds; ``None`` of what is no database."""
+        """Table of the rows of a theory's query; ``None`` if the source is no database."""
         return None
 
 
 class FileSource(FactSource):
-    """A file, which is called by its name without folders."""
+    """A file; its name in messages has no folders."""
 
     path: Path
 
@@ -166,14 +165,14 @@ class FileSource(FactSource):
 
     @property
     def size(self) -> int:
-        """Its bytes; 0 where it is gone by now, which reading it says."""
+        """Bytes of the file; 0 if it no longer exists, which reading it will report."""
         try:
             return self.path.stat().st_size
         except OSError:
             return 0
 
     def unreadable(self, error: Exception, row: int) -> FactsError:
-        """Why reading ended at a row with one of the ``BROKEN`` errors."""
+        """Error for a row at which reading failed with one of the ``BROKEN`` errors."""
         if isinstance(error, UnicodeDecodeError):
             message = f"byte 0x{error.object[error.start]:02x} is not UTF-8 text"
             return FactsError(Place(self.name, row).mistake(message, "save the file as UTF-8"))
@@ -184,9 +183,9 @@ class FileSource(FactSource):
 
 
 OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-"""What opens a compressed file, by its ending."""
+"""Functions that open compressed files, by ending."""
 BROKEN = (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError)
-"""What reading a file that is cut off, no archive or no text may raise."""
+"""Errors of reading a truncated file, or one that is no archive or no text."""
 
 
 def is_compressed(path: Path) -> bool:
@@ -194,11 +193,11 @@ def is_compressed(path: Path) -> bool:
 
 
 def read_by_duckdb(path: Path) -> bool:
-    """Whether DuckDB opens the file itself."""
+    """Whether DuckDB can open the file by itself."""
     return path.suffix.lower() not in (".bz2", ".xz")
 
 
 def open_text(path: Path, newline: str | None = None) -> TextIO:
-    """UTF-8, with or without a byte order mark."""
+    """Open a text file of UTF-8, with or without a byte order mark."""
     opened = OPENERS.get(path.suffix.lower(), open)
     return opened(path, "rt", encoding="utf-8-sig", newline=newline)

@@ -22,7 +22,7 @@ from herbrand.language.syntax import FactRows, TypeDeclaration
 
 @dataclass(frozen=True)
 class DialectFile(FileSource):
-    """The facts of a file, or those of one predicate."""
+    """The facts of a dialect file, or those of one predicate."""
 
     path: Path
     predicate: str | None = None

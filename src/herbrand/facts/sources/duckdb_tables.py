@@ -1,6 +1,6 @@
 """Tables of DuckDB: a database file, an open connection, one relation.
 
-Every table is a predicate; where predicates are declared, tables of other names are left alone.
+Every table is a predicate; if predicates are declared, tables of other names are ignored.
 
 >>> with Store() as store, duckdb.connect() as connection:
 ...     relation = connection.sql("SELECT 'anna' AS person")
@@ -38,7 +38,7 @@ _BATCH = 1_000_000
 
 @dataclass(frozen=True)
 class DuckDBFile(FileSource):
-    """All tables and views of a database file's main schema, or the one that is named."""
+    """All tables and views of a database file's main schema, or a named one."""
 
     path: Path
     table: str | None = None
@@ -80,7 +80,7 @@ class DuckDBFile(FileSource):
 
 @dataclass(frozen=True)
 class TablesThere(FactSource):
-    """The tables and views of the user's own schema in the database of a sealed store."""
+    """Tables and views of the user's schema in the database of a sealed store."""
 
     name: str
 
@@ -97,7 +97,7 @@ class TablesThere(FactSource):
 
 
 def wanted(name: str, table: str | None, tables: Sequence[str], reading: Reading) -> Sequence[str]:
-    """The tables of a database to be read; raises ``FactsError`` if it has none."""
+    """Names of the tables of a database to be read; raises ``FactsError`` if there are none."""
     if not tables:
         raise FactsError(f"{name} holds no table")
     if table is not None:
@@ -121,15 +121,14 @@ def wanted(name: str, table: str | None, tables: Sequence[str], reading: Reading
 
 
 def queried_there(store: Store, name: str, predicate: str, query: str) -> OpenTable:
-    """The rows of a query that a theory holds, in a sealed store."""
+    """Table of the rows of a theory's query, run in a sealed store."""
     refuse_statements(name, query, query)
     return stored_table(store, predicate, f"{name}, the query of '{predicate}'", f"({query}\n)")
 
 
 @dataclass(frozen=True, eq=False)
 class DuckDBConnection(FactSource):
-    """All tables and views of a connection that the user
-    holds: its current schema's, and its temporary ones."""
+    """All tables and views of the user's connection: those of its current schema, and temporary ones."""
 
     connection: duckdb.DuckDBPyConnection
     name: str = "the DuckDB connection"
@@ -148,7 +147,7 @@ class DuckDBConnection(FactSource):
         ]
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable | None:
-        """A connection that a program opened may read what it likes: a theory's query does not run there."""
+        """None: a theory's query does not run on a user's connection, which may read any file."""
         return None
 
     def _rows(self, table: str) -> duckdb.DuckDBPyRelation:
@@ -158,7 +157,7 @@ class DuckDBConnection(FactSource):
 
 @dataclass(frozen=True, eq=False)
 class DuckDBRelation(FactSource):
-    """A query of a connection that the user holds; streamed over, never held twice."""
+    """A query of the user's connection; its rows are streamed, so that they are in memory only once."""
 
     name: str
     relation: duckdb.DuckDBPyRelation
@@ -168,7 +167,8 @@ class DuckDBRelation(FactSource):
 
 
 class StreamedTable(StoredTable):
-    """Rows stream from the user's connection only when they are interned: it runs one query at a time."""
+    """Rows that are streamed from the user's connection when they are interned; it runs one query at a
+    time."""
 
     def __init__(self, name: str, store: Store, streamed: duckdb.DuckDBPyRelation) -> None:
         columns = list(zip(streamed.columns, map(str, streamed.types), strict=True))
@@ -176,7 +176,7 @@ class StreamedTable(StoredTable):
         self._streamed = streamed
 
     def selected(self, selection: Selection) -> OpenTable:
-        """The user's connection answers the condition."""
+        """Select columns and rows; the user's connection evaluates the condition."""
         chosen = selection.among(self.name, self.columns)
         try:
             rows = self._streamed if selection.where is None else self._streamed.filter(selection.where)

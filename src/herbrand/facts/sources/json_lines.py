@@ -1,6 +1,6 @@
 """JSON lines: an object or an array a line, all with the same keys; JSON distinguishes text and numbers.
 
-DuckDB reads them; what it refuses is read again line by line, to say which line is wrong and how.
+DuckDB reads the file; one that it refuses is read again line by line, so that errors name the line.
 
 >>> keys_of({"person": "anna", "weight": 2.5}), keys_of(["anna", "bob"])
 (('person', 'weight'), 2)
@@ -30,7 +30,7 @@ from herbrand.facts.sources.stored import literal, part
 from herbrand.facts.store import Progress, Staged, Store
 
 Line = tuple[int, Any]
-"""Its number, and what it holds."""
+"""Number of a line, and its value."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class JsonLinesFile(FileSource):
         return [JsonTable(self, store, keys_of(first[1]))]
 
     def lines(self) -> Iterator[Line]:
-        """The lines that hold anything; raises at the first that holds no row."""
+        """Lines that are not empty; raises an error at the first one that is no row."""
         number = 0
         try:
             with open_text(self.path) as text:
@@ -79,7 +79,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def keys_of(row: dict[str, Any] | list[Any]) -> tuple[str, ...] | int:
-    """The names of an object's columns, or how many an array has."""
+    """Keys of an object, or the length of an array."""
     return tuple(row) if isinstance(row, dict) else len(row)
 
 
@@ -139,12 +139,12 @@ class JsonTable(OpenTable):
         return f"SELECT {', '.join([*cells, width])} FROM read_ndjson_objects({path})"
 
     def _has_odd_lines(self, staged: Staged) -> bool:
-        """Whether a line has other keys than the first; a key that is missing leaves a null."""
+        """Whether a line may have other keys than the first; a missing key appears as null."""
         missing = " OR ".join(["width IS DISTINCT FROM ?", *(f"c{i} IS NULL" for i in range(self.width))])
         return bool(self.store.rows(f"SELECT 1 FROM {staged.name} WHERE {missing} LIMIT 1", [self.width]))
 
     def _refuse_odd_lines(self) -> None:
-        """Raises for lines with other keys than the first; does nothing where all have the same."""
+        """Raise an error for lines with other keys than the first, if there are any."""
         first = next((row for _, row in self.file.lines()), None)
         odd = [line for line in self.file.lines() if not _alike(first, line[1])]
 
@@ -156,7 +156,7 @@ class JsonTable(OpenTable):
             raise FactsError(rows_at_fault(self.name, odd, mistake))
 
     def _interned_slowly(self, types: Sequence[str], marked: bool) -> Interned:
-        """For lines that DuckDB refuses, a byte order mark before them being one reason."""
+        """Intern a file that DuckDB refuses, for example because of a byte order mark."""
         self._refuse_odd_lines()
         keys = range(self.keys) if isinstance(self.keys, int) else self.keys
         rows = [[row[key] for key in keys] for _, row in self.file.lines()]

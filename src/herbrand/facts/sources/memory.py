@@ -1,4 +1,4 @@
-"""Facts that are in memory as Python values: those of a theory, in runs, and lists of rows.
+"""Facts in memory as Python values: runs of facts of a theory, and lists of rows.
 
 >>> table, = PythonRows("friends", [("anna", "bob"), ("bob", "anna")]).open(Store(), Reading({}))
 >>> table.width, str(table.place(1)), table.interned(["person", "person"], marked=False).row_count
@@ -45,7 +45,7 @@ BYTES_A_CELL = 10
 
 
 class TheoryTable(OpenTable):
-    """Runs of ground facts of one predicate, all said in the same way."""
+    """Runs of ground facts of one predicate, all of one kind (true, false, soft, weighted)."""
 
     stated = True
 
@@ -95,7 +95,7 @@ class TheoryTable(OpenTable):
 
 
 def theory_tables(rows: Iterable[FactRows]) -> list[TheoryTable]:
-    """One table for all runs of a predicate that say their facts in the same way."""
+    """One table for all runs of a predicate with facts of the same kind."""
     groups: dict[tuple[object, ...], list[FactRows]] = {}
     for run in rows:
         if run.row_count:
@@ -105,7 +105,7 @@ def theory_tables(rows: Iterable[FactRows]) -> list[TheoryTable]:
 
 @dataclass(frozen=True, eq=False)
 class TheoryFacts(FactSource):
-    """``hb.parse('friends("anna", "bob")')``: a theory that states facts alone."""
+    """A theory that states facts only, such as ``hb.parse('friends("anna", "bob")')``."""
 
     theory: Theory
     name: str = "facts of a theory"
@@ -123,7 +123,7 @@ class TheoryFacts(FactSource):
 
 @dataclass(frozen=True, eq=False)
 class PythonRows(FactSource):
-    """``{"friends": [("anna", "bob")]}``; a bare constant is a row of one."""
+    """Rows of one predicate, as in ``{"friends": [("anna", "bob")]}``; a bare constant is a row of one."""
 
     name: str
     rows: Sequence[Any]
@@ -163,12 +163,13 @@ class _PythonTable(OpenTable):
 
 
 def mark(rows: object) -> str:
-    """Differs where values of Python do, however many there are."""
+    """Fingerprint of Python values."""
     return hashlib.sha256(repr(rows).encode(errors="replace")).hexdigest()
 
 
 def _as_row(row: Any) -> tuple[Any, ...]:
-    """What holds no constants in an order is one value, and is refused as such if it is no constant."""
+    """Convert a row to a tuple. A value that is no ordered collection is a row of one, and is refused later
+    if it is no constant."""
     ordered = isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping | Set)
     return tuple(row) if ordered else (row,)
 
@@ -181,13 +182,13 @@ _DATES_ALONE = "dates are taken where a column holds nothing else; as text they 
 FINER = "moments are kept to the microsecond: round them"
 _NUMBER_TYPES = frozenset({int, float})
 MOST_SHOWN_BITS = 10_000
-"""Python refuses to write out whole numbers of some more."""
+"""Bits of the largest whole number that is shown; Python refuses to convert much larger ones to text."""
 _AS_IT_IS: Mapping[type, Callable[[Any], Value]] = {
     str: str.__str__,
     int: int.__int__,
     float: float.__float__,
 }
-"""How a value of a subclass becomes one of the type itself, whatever the subclass says it is."""
+"""Conversions from a subclass to the type itself, which ignore methods that the subclass overrides."""
 
 
 def python_columns(
@@ -205,14 +206,15 @@ def python_columns(
 
 
 def _few(column: list[Any]) -> Column | None:
-    """A short column of texts, or of whole numbers, interned without Arrow, which takes longer."""
+    """Intern a short column of texts, or of whole numbers, without Arrow, which is slower; None for
+    others."""
     if len(column) > SMALL or set(map(type, column)) not in ({str}, {int}):
         return None
     return python_column(column, array_of)
 
 
 def python_array(column: list[Any]) -> pa.Array:
-    """One Arrow array of text or of numbers; raises where the column mixes them or holds anything else."""
+    """Arrow array of text or of numbers; raises an error for mixed columns and other values."""
     kinds = set(map(type, column))
     if kinds == {str}:
         return text_array(column)
@@ -236,11 +238,11 @@ def python_array(column: list[Any]) -> pa.Array:
 
 
 _LARGEST_EXPONENT = 400
-"""No float is so large: a decimal that is has too many digits to write out."""
+"""Decimal exponent beyond all floats; a decimal with a larger one has too many digits to write out."""
 
 
 def _number(value: Any) -> Any:
-    """What a decimal writes: a whole number exactly, else the nearest float; other values as they are."""
+    """Number of a decimal: a whole number exactly, else the nearest float; other values unchanged."""
     if not isinstance(value, Decimal):
         return value
     if value.is_nan():
@@ -250,7 +252,8 @@ def _number(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a subclass of text or numbers, such as a member of an enumeration, without its class."""
+    """Convert a value of a subclass of text or numbers, such as a member of an enumeration, to the plain
+    type."""
     if isinstance(value, np.generic):
         item = value.item()
         if value.dtype.kind not in "Mm" or not isinstance(item, int):
@@ -263,7 +266,8 @@ def _plain(value: Any) -> Any:
 
 
 def _floats(column: list[Any]) -> pa.Array:
-    """Whole numbers beside fractions; Arrow refuses all beyond 2^53, also what a float holds exactly."""
+    """Array of floats from whole numbers and fractions; Arrow itself refuses all whole numbers beyond 2^53,
+    even those that a float represents exactly."""
     whole = [value for value in column if isinstance(value, int)]
     if any(not _is_constant(value) or float(value) != value for value in whole):
         raise ValueError("no float is this whole number")
@@ -291,7 +295,7 @@ def wrong_constants(
 
 
 def _inexact(column: Sequence[Any], number: int, place: Callable[[int], Place]) -> list[Mistake]:
-    """Whole numbers that a float, which fractions beside them call for, would change."""
+    """Mistakes for whole numbers that are not exact as floats, in a column with fractions."""
     wrong = [row for row, value in enumerate(column) if isinstance(value, int) and float(value) != value]
 
     def mistake(row: int) -> Mistake:
@@ -312,7 +316,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _is_finer(value: Any) -> bool:
-    """Whether a moment, as pandas and NumPy have them, falls between two microseconds."""
+    """Whether a time of pandas or NumPy is finer than microseconds."""
     if isinstance(value, np.datetime64) and not np.isnat(value):
         return bool(value.astype("datetime64[us]") != value)
     return bool(getattr(value, "nanosecond", 0))

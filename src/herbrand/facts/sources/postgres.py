@@ -33,7 +33,7 @@ _SECRET = re.compile(r"//[^/@]*@")
 
 @dataclass(frozen=True)
 class PostgresDatabase(FactSource):
-    """All tables and views on the search path of a database, or the one that is named."""
+    """All tables and views on the search path of a database, or a named one."""
 
     address: str
     table: str | None = None
@@ -72,7 +72,7 @@ class PostgresDatabase(FactSource):
 
 
 class PostgresTable(OpenTable):
-    """The rows of a query; a column of `numeric` comes as text, which Arrow reads without loss."""
+    """The rows of a query; columns of `numeric` are fetched as text, which Arrow converts without loss."""
 
     def __init__(
         self, database: PostgresDatabase, predicate: str, name: str, query: str, store: Store
@@ -116,7 +116,8 @@ def _is_numeric(column: pa.Field) -> bool:
 
 
 def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What `numeric` writes: decimals where all are whole, which no float keeps beyond 2^53, else floats."""
+    """Convert texts of `numeric`: to decimals if all are whole, as floats are not exact beyond 2^53; else to
+    floats."""
     whole = pc.replace_substring_regex(texts, r"\.0+$", "")
     if pc.all(pc.match_substring_regex(whole, r"^-?\d{1,76}$")).as_py() is False:
         return texts.cast(pa.float64())

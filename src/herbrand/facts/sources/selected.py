@@ -1,4 +1,4 @@
-"""Some columns and rows of the table of another source, under a predicate's name.
+"""Selected columns and rows of the table of another source, under a predicate's name.
 
 >>> import pyarrow as pa
 >>> from herbrand.facts.sources.arrow import ArrowData
@@ -24,7 +24,8 @@ from herbrand.facts.store import Store
 
 @dataclass(frozen=True, eq=False)
 class Selected(FactSource):
-    """``predicate`` is the name that the one table of ``source`` gets; ``None`` leaves it as it is."""
+    """A selection of the only table of ``source``. ``predicate``: new name of the table; ``None`` keeps its
+    name."""
 
     predicate: str | None
     source: FactSource

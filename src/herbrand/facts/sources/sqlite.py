@@ -1,7 +1,7 @@
-"""Tables of an SQLite file, read by Python's own sqlite3, for reading only.
+"""Tables of an SQLite file, read by Python's sqlite3 in read-only mode.
 
-What a file holds is a program of whoever made it: views may call functions and no more; no other file is
-attached, and no extension loaded.
+Views in a file are programs of its author: they may call functions, but no other file can be attached, and no
+extension loaded.
 
 >>> SqliteFile(Path("facts.sqlite")).name
 'facts.sqlite'
@@ -39,7 +39,7 @@ _ROWS_AT_A_TIME = 100_000
 
 @dataclass(frozen=True)
 class SqliteFile(FileSource):
-    """All tables and views of a file, or the one that is named."""
+    """All tables and views of a file, or a named one."""
 
     path: Path
     table: str | None = None
@@ -56,7 +56,7 @@ class SqliteFile(FileSource):
         return SqliteTable(self, predicate, f"{self.name}, the query of '{predicate}'", query)
 
     def rows(self, query: str, limit: int | None = None) -> tuple[list[str], list[Any]]:
-        """The names of a result's columns, and its rows."""
+        """Names of a result's columns, and its rows."""
         with self._connection() as connection, closing(connection.execute(query)) as cursor:
             names = [column[0] for column in cursor.description or ()]
             if limit is not None:
@@ -79,7 +79,7 @@ def _only_reading(action: int, *about: object) -> int:
 
 
 class SqliteTable(OpenTable):
-    """The rows of a query; a cell may be text in one row and a number in another, so each is looked at."""
+    """The rows of a query. SQLite's columns may mix text and numbers, so that every cell is checked."""
 
     def __init__(self, file: SqliteFile, predicate: str, name: str, query: str) -> None:
         self.file, self.predicate, self.name, self.query = file, predicate, name, query

@@ -1,6 +1,6 @@
-"""A table that DuckDB can read: how its columns become those of the store.
+"""Tables that DuckDB can read, and the conversion of their columns to constants.
 
-Text files, Parquet, JSON lines and DuckDB's own tables all end here; they differ in the query.
+Text files, Parquet, JSON lines and DuckDB's own tables all become such tables; they differ in the query.
 
 >>> with Store() as store:
 ...     table = stored_table(store, "smokes", "smokes", "(SELECT 'anna' AS person)")
@@ -21,7 +21,7 @@ from herbrand.facts.store import Progress, Store
 from herbrand.relations.dialects import DUCKDB
 
 quoted, literal = DUCKDB.quoted, DUCKDB.text_value
-"""A column or table name, and a string, in SQL."""
+"""SQL text of a column's or table's name, and of a string."""
 _TEXTS = ("VARCHAR", "ENUM", "UUID", "NULL")
 _INTEGERS = (
     "TINYINT",
@@ -44,15 +44,15 @@ _DATED = {
     "TIMESTAMP WITH TIME ZONE": "make_timestamp(epoch_us({}))",
     "TIMESTAMPTZ_NS": "make_timestamp_ns(epoch_ns({}))",
 }
-"""Dates and moments, these as the timestamps that they are in UTC."""
+"""SQL expressions of dates and times by type; times as timestamps in UTC."""
 _WRITTEN = "regexp_replace(strftime({}, '%Y-%m-%dT%H:%M:%S.%n'), '000$', '')"
 _MOMENT = f"regexp_replace({_WRITTEN}, '[.]000000$', '')::VARCHAR"
-"""As Python writes one, the one form of a constant of type ``time``; nanoseconds, if there are any, are not
-left out."""
+"""SQL expression of a time's constant, in Python's format; nanoseconds are kept if there are any."""
 
 
 class StoredTable(OpenTable):
-    """``relation`` is what follows FROM; ``columns`` and ``kinds`` are its columns' names and SQL types."""
+    """A table that DuckDB can read. ``relation``: SQL text after FROM; ``columns``: names and SQL types of
+    its columns."""
 
     def __init__(
         self,
@@ -74,7 +74,8 @@ class StoredTable(OpenTable):
 
     @property
     def content(self) -> str:
-        """Of rows in a database, in whatever order: how many there are, and the sum of their marks."""
+        """Fingerprint of the rows in a database, independent of their order: their number and a sum of
+        hashes."""
         if self.size:
             return ""
         columns = ", ".join(map(quoted, self.columns))
@@ -95,7 +96,7 @@ class StoredTable(OpenTable):
         return self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
 
     def selected(self, selection: Selection) -> OpenTable:
-        """A condition is answered where it can read nothing but these rows."""
+        """Select columns and rows; the condition is evaluated where it can read nothing but these rows."""
         chosen = selection.among(self.name, self.columns)
         store = self.store
         if selection.where is not None and not store.is_sealed:
@@ -105,7 +106,7 @@ class StoredTable(OpenTable):
         return stored_table(store, self.predicate, selection.of(self.name), relation, self.size, self.files)
 
     def constants(self, count: int) -> list[str]:
-        """The first columns, as expressions for text or numbers."""
+        """SQL expressions of the first columns, as text or numbers."""
         return [self._constant(column) for column in range(count)]
 
     def _constant(self, column: int) -> str:
@@ -123,7 +124,7 @@ class StoredTable(OpenTable):
 
 
 def part(progress: Progress | None, start: float, end: float) -> Progress | None:
-    """Progress of one stage as progress of the whole."""
+    """Progress of a stage, scaled to its part of the whole."""
     if progress is None:
         return None
     tell = progress
@@ -131,14 +132,14 @@ def part(progress: Progress | None, start: float, end: float) -> Progress | None
 
 
 def where(name: str, selection: Selection) -> str:
-    """The condition of a selection as the end of a query; raises where it is more than one."""
+    """WHERE clause of a selection's condition; raises an error if it is more than one condition."""
     if selection.where is not None:
         refuse_statements(name, f"FROM t{selection.condition}", selection.where)
     return selection.condition
 
 
 def refuse_statements(name: str, query: str, shown: str) -> None:
-    """Raises for what is not one SELECT of SQL."""
+    """Raise an error unless the query is a single SELECT."""
     try:
         kinds = [statement.type for statement in duckdb.extract_statements(query)]
     except duckdb.Error as error:
@@ -150,7 +151,7 @@ def refuse_statements(name: str, query: str, shown: str) -> None:
 def stored_table(
     store: Store, predicate: str, name: str, relation: str, size: int = 0, files: Sequence[str] = ()
 ) -> StoredTable:
-    """A table over anything that can follow FROM, its columns asked of DuckDB; it reads ``files``."""
+    """Table of any SQL that can follow FROM; DuckDB names its columns. ``files``: files that it reads."""
     try:
         described = store.connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     except duckdb.Error as error:
@@ -159,7 +160,8 @@ def stored_table(
 
 
 def unreadable(name: str, error: Exception) -> FactsError:
-    """What DuckDB says, in one line; names a view that :func:`~herbrand.facts.store.seal` kept from files."""
+    """DuckDB's error in one line; for a view that :func:`~herbrand.facts.store.seal` kept from files, its
+    name."""
     if isinstance(error, duckdb.PermissionException):
         return FactsError(
             f"{name} is a view of files outside its database, which are not read",
@@ -170,7 +172,7 @@ def unreadable(name: str, error: Exception) -> FactsError:
 
 
 def not_constants(table: str, column: int, kind: str) -> Mistake:
-    """What a column of another type is refused with."""
+    """Mistake for a column whose type is neither text nor numbers."""
     return Mistake(
         f"{table}: column {column + 1} has the type {kind}; a constant is text or a number",
         hint="convert the column to text",
@@ -178,7 +180,7 @@ def not_constants(table: str, column: int, kind: str) -> Mistake:
 
 
 def listed_as(columns: Iterable[tuple[str, str]]) -> str:
-    """Columns under other names, as a query lists them.
+    """SQL list of columns with new names.
 
     >>> listed_as([("from", "sender")])
     '"from" AS "sender"'

@@ -1,8 +1,8 @@
-"""CSV and TSV files: one record a row, every cell text, a header where the first row names a special column.
+"""CSV and TSV files: a record is a row, every cell is text; a first row with a special name is a header.
 
-Python's csv module reads small ones, before DuckDB has begun. DuckDB reads the others; a file that it refuses
-is read by Python too, which knows the line of every mistake and takes the oddities that are none (mixed line
-ends, cells of megabytes).
+Small files are read by Python's csv module, which is done before DuckDB has started; others by DuckDB. A file
+that DuckDB refuses is read by Python too, which knows the line of every mistake and accepts oddities that are
+no mistakes (mixed line ends, cells of megabytes).
 
 >>> is_header(["person", "person", "weight"], ("person", "person"))
 True
@@ -58,7 +58,7 @@ from herbrand.facts.store import Progress, Staged, Store
 from herbrand.language.syntax import FactRows
 
 Record = tuple[int, list[str]]
-"""The line it begins on, and its cells."""
+"""Line on which a record begins, and its cells."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class TextFile(FileSource):
         return [table]
 
     def _beginning(self) -> list[list[str]]:
-        """The first rows, as far as they can be read; mistakes are raised when all are."""
+        """The first rows, as far as they can be read; mistakes are raised when all rows are read."""
         rows: list[list[str]] = []
         with suppress(FactsError):
             rows.extend(cells for _, cells in islice(self.records(), LOOKED_AT))
         return rows
 
     def records(self) -> Iterator[Record]:
-        """The records that hold anything, by Python's csv module."""
+        """Records that are not empty, by Python's csv module."""
         line = 1
         try:
             with open_text(self.path, newline="") as text, _long_cells():
@@ -108,14 +108,14 @@ class TextFile(FileSource):
 
 
 SMALL_FILE = 128_000
-"""Bytes of a table that Python has read before DuckDB would have begun."""
+"""Bytes up to which Python reads a table before DuckDB would have started."""
 LOOKED_AT = 1000
-"""Rows after the first one that show whether it may be a header."""
+"""Number of rows after the first that are used to judge whether it may be a header."""
 _QUOTES = 'a cell in quotes ends at the next quote; a quote inside it is written ""'
 
 
 def is_header(cells: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether a first row names columns: by a special name, or by being the types of the predicate."""
+    """Whether a first row is a header: it has a special name, or equals the predicate's types."""
     return any(cell in MARKS for cell in cells) or (bool(types) and list(cells) == list(types))
 
 
@@ -151,7 +151,7 @@ class TextTable(OpenTable):
         return self._lines[record]
 
     def selected(self, selection: Selection) -> OpenTable:
-        """Columns by the names in the first row; a condition sees a column of numbers or dates as such."""
+        """Select columns by the names in the first row; conditions see numbers and dates as such."""
         if self.names is None:
             raise FactsError(
                 f"{self.name}: without a header its columns have no names, so none can be chosen"
@@ -181,8 +181,8 @@ class TextTable(OpenTable):
 
     @property
     def _is_for_duckdb(self) -> bool:
-        """Not where it would take the blank line above for the header, or, behind a byte order mark, a
-        delimiter within the header's first quotes for the end of a cell, and rows for the next one."""
+        """Whether DuckDB reads the file right. It would not if a blank line precedes the header, nor if a
+        byte order mark precedes a quoted header: it then ends the cell at a delimiter within the quotes."""
         odd = self.names is not None and f'{self.file.delimiter}"' in f'{self.names[0]}"'
         return read_by_duckdb(self.file.path) and not odd and not (self.header and self.first_line > 1)
 
@@ -197,7 +197,7 @@ class TextTable(OpenTable):
         return self.store.interned(staged, types, marked=marked, progress=part(progress, 0.5, 1))
 
     def _query(self) -> str:
-        """A blank line holds nothing; an empty cell, quoted or not, is null."""
+        """DuckDB's query of the file: blank lines are skipped; an empty cell, quoted or not, is null."""
         names = [f"c{i}" for i in range(self.width)]
         columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
         alone = self.width == 1
@@ -229,7 +229,7 @@ class TextTable(OpenTable):
 
 
 class SelectedText(StoredTable):
-    """Some columns and rows of a text file; every cell is still text."""
+    """Selected columns and rows of a text file; every cell is still text."""
 
     textual = True
 
@@ -245,7 +245,7 @@ class SelectedText(StoredTable):
 
 
 def _typed(store: Store, staged: Staged, place: int) -> str:
-    """A column as a condition sees it: numbers or dates where every cell is one, else text."""
+    """SQL expression of a column in a condition: numbers or dates if every cell is one, else text."""
     for kind in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP"):
         cell = f"TRY_CAST(c{place} AS {kind})"
         if store.rows(f"SELECT count({cell}) = count(c{place}) FROM {staged.name}")[0][0]:
@@ -257,7 +257,7 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def _other_delimiter(delimiter: str, cells: Sequence[str]) -> str:
-    """Advice, where all cells of a row seem to stand in one."""
+    """Advice for a row that seems to use another delimiter, so that it has one cell."""
     instead = next((sign for sign in DELIMITERS if len(cells) == 1 and sign in cells[0]), None)
     if instead is None:
         return ""
@@ -276,9 +276,9 @@ def _hint(header: bool) -> str:
 
 
 FEWEST_REPEATED = 5
-"""Rows below a first one whose cells alone do not repeat."""
+"""Least number of rows for which it counts that cells of the first row do not recur."""
 ALONE = frozenset(("id", "name", "person", "user"))
-"""What the only column of a table is called; other names are words that a list of words may begin with."""
+"""Usual names of the only column of a table; other names may be the first word of a list of words."""
 _USUAL = """
 from to source target src dst child parent father mother head tail subject object relation predicate
 start end left right first second entity node edge key label title text value item friend other author
@@ -293,9 +293,9 @@ _NUMBER_OR_ID = re.compile(r"[_\- ]?(\d+|id|name)$")
 def doubtful_headers(
     tables: Sequence[OpenTable], theory_rows: Sequence[FactRows], mentioned: Iterable[object]
 ) -> tuple[str, ...]:
-    """Which tables may have a header that no rule takes for one, in one line.
+    """Notes on tables whose first row may be a header although no rule reads it as one.
 
-    A cell that is a constant elsewhere, in a row of another table or in the theory, names no column.
+    A cell that is a constant in another table or in the theory is no name of a column.
     """
     doubtful = [t for t in tables if t.first_cells and looks_like_names(t.first_cells, t.next_rows)]
     if not doubtful:
@@ -315,11 +315,11 @@ def doubtful_headers(
 
 
 def looks_like_names(first: Sequence[str], later: Sequence[Sequence[str]]) -> bool:
-    """Whether a first row, taken by itself and beside later ones, looks like names of columns.
+    """Whether a first row looks like names of columns, judged by itself and by the later rows.
 
-    All its cells are words that occur nowhere below, nor do others that differ in a number. And they are
-    what columns are often called, or one stands above numbers alone, or every cell below occurs again while
-    none of these does.
+    All its cells must be words that do not occur below, not even with another number. In addition they are
+    usual names of columns, or one heads a column of numbers only, or every cell below recurs while none of
+    them does.
     """
     cells = [cell.strip() for cell in first]
     below = [[cell.strip() for cell in row] for row in later if len(row) == len(cells)]
@@ -336,12 +336,13 @@ def looks_like_names(first: Sequence[str], later: Sequence[Sequence[str]]) -> bo
 
 
 def _pattern(cell: str) -> str:
-    """Equal for constants that are numbered, such as ``p1`` and ``p27``."""
+    """Pattern of a cell, equal for numbered constants such as ``p1`` and ``p27``."""
     return _DIGITS.sub("0", cell)
 
 
 def _stem(cell: str) -> str:
-    """``person`` of ``person1``, ``Person_2`` and ``person_id``; nothing of what has no such end."""
+    """Stem of a name with a number or ``_id`` at its end, such as ``person`` of ``person1``, ``Person_2`` and
+    ``person_id``; empty for other names."""
     stem, ends = _NUMBER_OR_ID.subn("", cell.lower())
     return stem if ends else ""
 
@@ -360,8 +361,8 @@ def _is_number(text: str) -> bool:
 def without_empty_tables(
     worlds: Sequence[Sequence[FactSource]], declared: Collection[str]
 ) -> list[tuple[FactSource, ...]]:
-    """The sources of each world, without files that hold nothing of what such files of other worlds have rows
-    of: the columns of a predicate that is not ``declared`` are those of its rows there."""
+    """Sources of each world without empty files whose predicate has rows in other worlds: if it is not
+    ``declared``, its columns are those of the rows there."""
     files = [source for sources in worlds for source in sources if isinstance(source, TextFile)]
     empty = {Path(source.path) for source in files if not Path(source.path).stat().st_size}
     full = {source.predicate for source in files if Path(source.path) not in empty} - set(declared)
