@@ -1,7 +1,7 @@
 """The part of torch's interface that the core needs, on NumPy, with derivatives: no torch is imported.
 
-`array` holds the type :class:`Array` and the backward walk; this module the functions that make arrays or
-take several. :func:`library` gives whichever of torch and this module an operand belongs to, so that plans of
+`array` has the type :class:`Array` and the backward walk; this module has the functions that make arrays or
+take several. :func:`library` returns torch or this module, whichever an operand belongs to, so that plans of
 the contraction core run on both.
 
 >>> import herbrand.arrays as arrays
@@ -212,6 +212,7 @@ def logsumexp(array: Array, dims: Any) -> Array:
     kept = tuple(1 if d in axes else size for d, size in enumerate(table.shape))
 
     def pull(g: np.ndarray) -> np.ndarray:
+        # The finite lower limit makes the derivative 0 where all terms are -inf, not nan.
         level = np.maximum(total, np.finfo(total.dtype).min).reshape(kept)
         return g.reshape(kept) * np.exp(table - level)
 

@@ -1,10 +1,10 @@
 """The interface of algebras: commutative semirings in which sums of products are computed.
 
-Owns the one trait. ⊗ is written once, and serves arrays, tensors of torch, rows of proofs and expressions
+⊗ is written once, and serves arrays, tensors of torch, rows of proofs and expressions
 over relations. ⊕ over rows, in memory or in a database, is a row of :data:`~herbrand.relations.fold.FOLDS`; ⊕
 over tensors are the methods ``plus``, ``sum`` and ``segment_sum``. An algebra named ``log`` is the
 ``ALGEBRA`` of the module ``algebras/log.py``, so a new member is one new file; one that lives outside this
-package is made known by :func:`register`.
+package is added by :func:`register`.
 
 >>> from herbrand import arrays
 >>> log = algebra_named("log")

@@ -1,7 +1,7 @@
 """Plans of steps over dense tables.
 
-The axes of every slot stand in the order in which they are summed out, the output's last, so that what a step
-sums are always its leading axes and no table is ever transposed on the way.
+The axes of every slot are in the order in which they are summed out, the output's last, so that a step always
+sums leading axes and no table is ever transposed on the way.
 
 >>> from herbrand.contraction.algebra import algebra_named
 >>> from herbrand.contraction.expression import Contraction

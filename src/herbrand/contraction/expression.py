@@ -1,6 +1,6 @@
 """Sums of products over named axes, as values without arrays.
 
-Owns :class:`Contraction`, the value every plan is made from. It says
+Owns :class:`Contraction`, the value from which every plan is made. It states
 
     result[output] = ⊕ over all other axes of ⊗ over i of operand_i[operands_i]
 

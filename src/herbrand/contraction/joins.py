@@ -1,9 +1,9 @@
 """Index structures of sparse steps: which entries meet, computed once for each set of supports.
 
-Takes supports and axes; returns structures that :mod:`herbrand.contraction.sparse` runs values through.
-Whatever a step contracts, it is a matrix product: rows are the axes of the first operand that stay, the inner
-dimension is what both share, columns are the axes that only the second has. Numbers of rows and columns are
-mixed-radix keys where the table is small enough, and ranks among the keys that occur where it is not.
+Takes supports and axes; returns structures that :mod:`herbrand.contraction.sparse` runs values through. Every
+step is a matrix product: rows are the axes of the first operand that are kept, the inner dimension are the
+shared axes, columns are the axes that only the second has. Numbers of rows and columns are mixed-radix keys
+if the table is small enough, else ranks among the keys that occur.
 """
 
 from __future__ import annotations

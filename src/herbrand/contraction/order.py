@@ -5,8 +5,8 @@ Takes axes and sizes only; returns :class:`Join` values in single-assignment for
 
 * few operands: the cheapest sequence of pairs, by opt_einsum;
 * many: one axis after the other is summed out of all operands that have it (bucket elimination), in the
-  cheapest of several greedy orders; near-linear in the number of axes, so tens of thousands of them are no
-  burden.
+  cheapest of several greedy orders; near-linear in the number of axes, so that tens of thousands of them take
+  seconds.
 
 Before either, every axis that one operand alone has is summed out: opt_einsum's cost model misses that.
 
@@ -254,7 +254,7 @@ def _pairwise(operands: list[Axes], output: Axes, sizes: Mapping[str, int]) -> l
     searches: list[Any] = [
         paths.DynamicProgramming(minimize="flops", search_outer=len(operands) <= FEWER_OPERANDS)
     ]
-    if len(operands) <= IN_ORDER:  # not alone: it remembers what a pair leaves, though the others decide that
+    if len(operands) <= IN_ORDER:  # not used alone: its cache of pairs ignores the other operands
         searches.insert(0, paths.optimal)
     orders = [search(inputs, bound, dict(sizes), None) for search in searches]
     joins = [_joins(operands, output, paths.linear_to_ssa(pairs)) for pairs in orders]

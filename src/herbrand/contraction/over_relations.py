@@ -213,7 +213,7 @@ class _Walk:
         for axis in dict.fromkeys(axis for mask in masks for axis in mask if axis not in axes):
             rows, axes = rows.join(self._every(axis)), [*axes, axis]
         for mask in masks:
-            # an axis of one place is not named, and then both have the same one
+            # an axis of size one is not named, and then both axes always agree
             rows = rows.where(
                 self._column(mask[0]) != self._column(mask[1]) if len(mask) == 2 else literal(False)
             )
@@ -227,7 +227,7 @@ class _Walk:
         assert slot.rows is not None
         shared = [self.names[axis] for axis in slot.axes if axis in axes]
         if VALUE not in rows.columns or VALUE not in slot.rows.columns:
-            return rows.join(slot.rows, shared)  # a product with one for every row takes its time
+            return rows.join(slot.rows, shared)  # a product with 1 is left out: it takes time for every row
         joined = rows.join(slot.rows.renamed(**{_OTHER: VALUE}), shared)
         kept = {name: column(name) for name in joined.columns if name not in (VALUE, _OTHER)}
         return joined.select(**kept, **{VALUE: self.algebra.times(column(VALUE), column(_OTHER))})

@@ -1,6 +1,6 @@
 """Plan a contraction: its steps, their cost, and whether they fit in memory.
 
-Takes a :class:`Contraction` and what is known of its operands (:class:`Statistics`); returns a :class:`Plan`:
+Takes a :class:`Contraction` and :class:`Statistics` of its operands; returns a :class:`Plan`:
 deterministic steps made of names and integers, no arrays, so it can be cached, printed, and rendered for
 other machines. A plan above the memory budget is refused here, before anything is allocated.
 

@@ -1,8 +1,8 @@
 """Reuse of memory for large results of a backward pass.
 
-At 25 million entries an outer product into fresh pages takes ten times as long as one into old ones. Whoever
-repeats a pass may lend the tables that the last one left behind; the derivatives of vector-matrix products by
-their matrices are then written there.
+At 25 million entries an outer product into fresh pages takes ten times as long as one into old ones. A caller
+that repeats a pass can lend the tables of the last one; the derivatives of vector-matrix products by their
+matrices are then written there.
 
 >>> old, vector = torch.zeros(2, 2), torch.tensor([1.0, 2.0])
 >>> table = torch.eye(2, requires_grad=True)

@@ -198,7 +198,7 @@ class _Problem:
         own = np.arange(graph.sizes[self.atom])
         for case, holds in enumerate((True, False)):
             scaled[:, case, graph.starts[self.atom] + own[(own == self.value) != holds]] = FORBIDDEN
-        copies = np.resize(scaled, (self.elimination.copies, len(values)))  # rows again where these are more
+        copies = np.resize(scaled, (self.elimination.copies, len(values)))  # repeats rows to fill all copies
         totals, gradients = self.elimination.joint_shares_of(copies)
         pairs = totals.reshape(-1, 2), gradients.reshape(-1, 2, len(values))
         return pairs[0][: len(scales)], pairs[1][: len(scales)]

@@ -202,7 +202,7 @@ class LatestChoice:
     def chosen(self, name: str, settings: Settings, program: Program, question: Question) -> Choice:
         """:func:`choose` with the cache; a cached engine gets the budget of this call."""
         key = name, settings, program, question
-        kept, self._kept = self._kept, None  # where something else is asked it makes room
+        kept, self._kept = self._kept, None  # frees the old state before another is made
         if kept is None or kept[0] != key:
             choice = choose(*key)
             return replace(choice, begin=partial(self._begun, key, choice))
@@ -344,7 +344,7 @@ def with_alternative(
     """The error, with the engine that ``auto`` would take instead of ``refused``, if the remaining time
     suffices to find it."""
     if settings.clip is not None or program.uncertain:
-        return error  # no other engine has that model
+        return error  # no other engine computes that model
     settings = replace(settings, budget=settings.budget.share(0.5))
     try:
         other = best(choices(settings, program, question, past_exact=False, without=refused))

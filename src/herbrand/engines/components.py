@@ -264,7 +264,7 @@ class _Parts:
         for scope, starts in zip(scopes, graph.table_starts[factors].T, strict=True):
             shape = [sizes[axis] for axis in scope]
             size = math.prod(shape)
-            if len(starts) == 1:  # a view: a large component has as many tables as groundings
+            if len(starts) == 1:  # a view saves a copy: a large component has a table for each grounding
                 yield graph.tables[starts[0] : starts[0] + size].reshape(1, *shape)
             else:
                 yield graph.tables[starts[:, None] + np.arange(size)].reshape(len(starts), *shape)

@@ -1,15 +1,15 @@
 """Variable elimination on a factor graph: planned first, then run.
 
 Takes a :class:`FactorGraph` and an algebra, ``log`` or ``maximum``; gives an :class:`Elimination`, whose
-costs can be looked at before :meth:`Elimination.run`. The gradient of the total with respect to each atom's
+costs are known before :meth:`Elimination.run`. The gradient of the total with respect to each atom's
 own log-weights is the share of each of its values: a marginal in the log algebra, one best value in the
 other.
 
 Leaves, atoms that share a table with one other atom only, are summed out before anything is planned. A tree
-has nothing else, and most large graphs have a rim of trees. Each such atom sends one message to its
-neighbour, which may then be the next; all that can be sent at a time are one operation on arrays. What is
-left, the core, goes to elimination, with the messages among the weights of its atoms. On the way back each
-atom's marginal is its neighbour's, times how likely each of its values is beside each of the neighbour's.
+has nothing else, and most large graphs have a rim of trees. Each leaf sends one message to its neighbour,
+which may then be a leaf itself; all messages of a round are one operation on arrays. The remaining core is
+planned and eliminated, with the messages added to the weights of its atoms. On the way back each leaf's
+marginal is its neighbour's times the conditional probabilities of its values given the neighbour's.
 
 >>> from herbrand.factors.graph import Assembly, Tables
 >>> graph = Assembly([2, 2, 2])
@@ -23,12 +23,11 @@ atom's marginal is its neighbour's, times how likely each of its values is besid
 >>> shares.round(6).tolist()
 [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
 
-A quick lower bound on how wide a table any elimination must make refuses hopeless networks at once. The
-treewidth of a graph is at least that of any of its minors, and at least the smallest degree in it:
-whoever is summed out first has that many neighbours. So a vertex of smallest degree is merged into a
-neighbour, again and again, and the largest of these smallest degrees is the bound. A large graph is first
-made small by merging half of its vertices at once; where a part of it links everyone with many others, that
-alone is the bound.
+A quick lower bound on the width of any elimination refuses hopeless networks at once. The treewidth of a
+graph is at least that of any of its minors, and at least its smallest degree: the vertex that is summed out
+first has that many neighbours. So a vertex of smallest degree is merged into a neighbour, repeatedly, and the
+largest of these smallest degrees is the bound. A large graph is first made small by merging half of its
+vertices at once; if a subgraph links each of its vertices with many others, that degree alone is the bound.
 
 >>> least_width(np.array([[0, 1], [1, 2], [2, 3]])), least_width(np.array([[0, 1], [1, 2], [2, 0]]))
 (1, 2)
@@ -122,7 +121,7 @@ def _rounds(ends: Array, fixed: Array) -> Iterator[tuple[Array, Array, Array]]:
     """Yield rounds of atoms with one link left, their neighbours, and the links. Of two atoms that are linked
     only with each other, the second goes."""
     degree = np.bincount(ends.ravel(), minlength=len(fixed))
-    last = np.zeros(len(fixed), dtype=np.int64)  # all links that an atom has, in one number
+    last = np.zeros(len(fixed), dtype=np.int64)  # XOR of an atom's links: with one left, it is that link
     for side in ends.T:
         np.bitwise_xor.at(last, side, np.arange(len(ends)))
     ready = np.flatnonzero((degree == 1) & ~fixed)
@@ -150,7 +149,7 @@ def _tables(graph: FactorGraph, factors: Array, atoms: Array, neighbours: Array)
     """Tables [atom, its value, the neighbour's value]."""
     mine, around = int(graph.sizes[atoms[0]]), int(graph.sizes[neighbours[0]])
     is_first = graph.edge_axes[graph.factor_edges[factors]] == atoms
-    steps = np.where(is_first, around, 1), np.where(is_first, 1, mine)  # from one value of each to the next
+    steps = np.where(is_first, around, 1), np.where(is_first, 1, mine)  # strides of the values of each
     own, other = (step[:, None] * np.arange(n) for step, n in zip(steps, (mine, around), strict=True))
     places = graph.table_starts[factors][:, None, None] + own[:, :, None] + other[:, None, :]
     return graph.tables[places]

@@ -3,13 +3,13 @@
 An engine is a frozen value whose fields are its settings. It keeps nothing between calls, prints nothing and
 has no loop:
 
-- ``prepare`` looks at a program and a question. It gives a :class:`Prepared` run, or a :class:`Refusal`.
-- ``Prepared.cost`` tells what the run would take, ``Prepared.begin`` gives its first state.
-- ``step`` gives the next state, ``residual`` how far the last one moved.
-- ``read`` gives the answer that a state holds, ``explain`` why it is so.
+- ``prepare`` takes a program and a question and returns a :class:`Prepared` run, or a :class:`Refusal`.
+- ``Prepared.cost`` estimates the run's cost, ``Prepared.begin`` returns its first state.
+- ``step`` returns the next state, ``residual`` the distance of the last step.
+- ``read`` returns the answer of a state, ``explain`` its explanation.
 
-:mod:`herbrand.engines.loop` steps until nothing moves, :mod:`herbrand.engines.choice` compares costs,
-:mod:`herbrand.engines.fallback` makes one engine of two.
+:mod:`herbrand.engines.loop` steps until the residual is small, :mod:`herbrand.engines.choice` compares costs,
+:mod:`herbrand.engines.fallback` combines two engines.
 
 >>> from herbrand.engines.exact import Exact
 >>> import herbrand as hb

@@ -1,7 +1,7 @@
 """Linear and integer programs by HiGHS, in floating point: callers that need a proof have to
 check the result.
 
-A linear program may be put in units of what each of its variables can be.
+A linear program can be scaled to the ranges of its variables.
 
 >>> from scipy.sparse import csr_array
 >>> one = np.ones(1)
@@ -144,7 +144,7 @@ def _run(
     ):
         return Optimum(infeasible=True)
     solved = status == HighsModelStatus.kOptimal
-    if whole is not None and whole.any():  # else HiGHS has no search to tell a bound of
+    if whole is not None and whole.any():  # else HiGHS does not search, and has no dual bound
         point = np.array(solution.col_value) if solution.value_valid else None
         return Optimum(False, point, None, solver.getInfo().mip_dual_bound)
     if not solved:

@@ -7,8 +7,8 @@
 >>> state, status.converged, status.iterations
 (0.0625, True, 4)
 
-With it stand the order in which a step replaces beliefs, and the share of the old ones that a step keeps: how
-that is raised where none helps.
+The module also defines the order in which a step replaces beliefs, and when damping, the share of the old
+beliefs that a step keeps, is raised.
 
 >>> careful = Patience(rounds=10, least_step=1e-3)
 >>> careful.is_over(9, 0.0), careful.is_over(10, 0.0), careful.is_over(10, 0.5)

@@ -1,13 +1,12 @@
 """Tables of an answer, from probabilities of atoms and what the question asks for.
 
-An engine gives the probabilities of latent atoms by number, or says how to look them up by code. Constants
-become Python values only when somebody looks at them.
+An engine gives the probabilities of latent atoms by number, or a function that looks them up by code.
+Constants become Python values only when they are read.
 
-Formulas hold in one world where no ground row that forbids worlds without them holds there:
-:class:`ChosenWorld` takes closed formulas, and how to look up the world's atoms; grounds no more than the
-formulas speak of.
+:class:`ChosenWorld` evaluates closed formulas in a single world: a formula is true if no ground row holds
+of the templates that forbid worlds without it. Only atoms that the formulas mention are grounded.
 
-An explanation is of one atom, or of one value of it: :class:`ExplainedAtom`.
+:class:`ExplainedAtom` is the atom, or the value of an atom, that an explanation is about.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def values_of(command: str, option: Option) -> tuple[str, ...]:
     """Names that an option of a command accepts; empty if they cannot be listed."""
     if isinstance(option.kind, Name):
         return tuple(option.kind.names)
-    if option.name == "method":  # whatever uses some option
+    if option.name == "method":  # the methods that use some option
         named = (name for other in options_of(command).values() for name in other.used_by)
         return tuple(dict.fromkeys(named))
     if option.name != "engine":
@@ -138,7 +138,7 @@ def _loaded(point: EntryPoint) -> Any:
     by = f"'{point.name}' of {point.dist.name} {point.dist.version}" if point.dist else f"'{point.name}'"
     try:
         engine = point.load()
-    except Exception as error:  # whatever a module of others does when it is imported
+    except Exception as error:  # another distribution's module may raise anything
         raise UnsupportedError(
             f"the engine {by} cannot be loaded: {type(error).__name__}: {error}",
             hint=f"its entry point says {point.value}",
@@ -240,6 +240,6 @@ def installed(command: str, name: str, settings: Any) -> Any:
 @cache
 def imported(named: str) -> Any:
     """The member of a module, written ``module:member``."""
-    # What is imported stays: looking for garbage in it takes a sixth of torch's import.
+    # Imported modules stay: collecting garbage among them takes a sixth of torch's import.
     with collector_paused():
         return member(named)

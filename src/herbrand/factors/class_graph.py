@@ -216,6 +216,7 @@ class _Building:
         points = [point for _, points in scope for point in points]
         count = choices(points, self.patterns.kinds) // len(factor.form.orders)
         axes = [self.patterns.axis(atom) for atom in scope]
+        # The first place of an orbit has the exponents of all its places: only their sum is whole.
         exponents = np.zeros(len(scope))
         for place, first in enumerate(factor.form.orbits):
             exponents[first] += count / self.patterns.counts[axes[place]]

@@ -72,7 +72,7 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
     if lift and not program.tables:
         classes = interchangeable(program)
         if _by_classes(program, evidence, classes):
-            # A graph of classes is small: whatever refinement still finds is worth it.
+            # A graph of classes is small: any further merging pays.
             return _collapsed(program, evidence, class_graph(program, evidence, classes, budget), 1.0)
     most_rows = memory / BYTES_A_ROW
     grounded = ground(program, budget, most_rows)

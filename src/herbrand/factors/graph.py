@@ -1,9 +1,9 @@
 """Factor graph as flat arrays, in which each part represents a number of equal ground parts.
 
 An axis is a latent atom, or a helper that is true where some piece of a quantifier holds. Factors are log
-tables over a few axes, or say that their first axis is true exactly where some other axis has a value that is
-allowed to it; the second kind costs a message linear in its width. A part stands for ``counts`` ground parts;
-in a ground graph all of them are 1.
+tables over a few axes, or quantifiers' factors, which make their first axis true exactly where some other
+axis has one of its allowed values; a message of the second kind costs time linear in its width. A part
+represents ``counts`` ground parts; in a ground graph all of them are 1.
 
 >>> graph = Assembly([2, 2])
 >>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.zeros((1, 2, 2))))

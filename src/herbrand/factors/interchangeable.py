@@ -1,7 +1,8 @@
 """Classes of constants that no statement and no fact distinguishes.
 
-Two constants are interchangeable if swapping them changes no fact and no statement. Constants that statements
-name stand alone; the others are compared by all that facts say of them. Reads facts, not ground atoms.
+Two constants are interchangeable if swapping them changes no fact and no statement. A constant that a
+statement names is a class by itself; the others are compared by all facts about them. Reads facts, not ground
+atoms.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse('1: s(x) and f(x, y) => s(y)\\ntype t = {"a", "b", "c"}\\npredicate s(t)\\n'

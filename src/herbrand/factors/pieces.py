@@ -1,9 +1,10 @@
 """Tables of conjunctions over the same atoms, and the rule for what one factor is, in ground and class
 graphs.
 
-All that is said of the same latent atoms is one factor: a table of up to :data:`LARGEST_TABLE` entries. A
-conjunction that is alone over many atoms becomes a helper instead, the same factor at the cost of its width.
-Only where several speak of atoms too many for any table is each a factor of its own, which the graph records.
+All conjunctions over the same latent atoms are one factor: a table of up to :data:`LARGEST_TABLE` entries. A
+single conjunction over many atoms becomes a helper instead, the same factor at the cost of its width. Only if
+several conjunctions share more atoms than fit in any table is each a separate factor, which the graph
+records.
 
 >>> merge_key(3, ("x", 0), frozenset({"x"}))
 (3, frozenset({0, 1}))

@@ -1,7 +1,7 @@
 """Points, which represent any constant of their class, and counts of the ground atoms over them.
 
-A :data:`Point` is one constant of a class, different from all points of the class with another number. Atoms
-over points stand for as many ground atoms as there are ways to choose different constants for the points.
+A :data:`Point` is one constant of a class, different from all points of the class with another number. An
+atom over points represents a ground atom for each choice of different constants for the points.
 
 >>> x, y = ("t", 0, 4), ("t", 0, 2)
 >>> canonical(("f", (x, y, x)))

@@ -54,6 +54,7 @@ def _propagated(graph: FactorGraph, barring: Array, owners: Array, pointers: Arr
     sizes, at, axes = graph.edge_sizes, graph.edge_starts, graph.edge_axes
     multiplicities, allowed, starts = graph.multiplicities, graph.allowed, graph.message_starts
     factors = len(table_starts)
+    # A ring buffer: each factor waits at most once.
     waiting, queued = np.empty(factors + 1, np.int64), np.zeros(factors, np.bool_)
     first = last = 0
     for factor in range(factors):

@@ -1,9 +1,9 @@
 """Colour refinement: axes and factors of a graph that messages can never distinguish.
 
-Axes begin with the colour of their own weights. A factor's colour is made of its table and its axes' colours,
-an axis's of its own and those of the factors around it, with how often each is there; when no new colour
-appears, parts of one colour receive equal messages in every round, and one of them stands for all. Works on
-graphs whose parts stand for many already.
+Axes begin with the colour of their own weights. A factor's colour is computed from its table and its axes'
+colours, an axis's from its old one and those of the factors around it, with their multiplicities. When no new
+colour appears, parts of one colour receive equal messages in every round, and one of them can represent all.
+Works on graphs whose parts already represent several.
 
 Colours are hashes of 64 bits, mixed column by column. Values that differ get equal hashes with a chance of
 about one in 10¹⁹ a pair: a million colours are kept apart but for one time in ten million.

@@ -1,8 +1,8 @@
 """One relation algebra with two executors: NumPy columns in memory, or queries of a database.
 
 A :class:`~herbrand.relations.relation.Relation` is an immutable bag of rows with named columns of one kind
-each (``int``, ``float``, ``bool`` or ``text``; no nulls: ``left_join`` says what stands where nothing
-matches). Every operation gives a new one, so that an algorithm is written once and runs wherever rows are:
+each (``int``, ``float``, ``bool`` or ``text``; no nulls: ``left_join`` takes values for rows without
+a match). Every operation gives a new one, so that an algorithm is written once and runs wherever rows are:
 
 ===========================================  ===========================================================
 ``join(other, on)``                          each pair of rows with equal columns ``on``; none: all pairs

@@ -1,8 +1,8 @@
 """Databases that hold stored relations: each makes tables from queries, within limits of memory and disk.
 
-:class:`Database` is all that is asked of one, so that the same queries run on DuckDB, in this process and out
-of core, and on whatever else speaks its few words. Tables are made whole or not at all and never changed;
-a run that is cut off loses the table it was making and nothing else.
+:class:`Database` is the interface that queries need, so that they run on DuckDB, in this process and out of
+core, and on other databases with these few methods. Tables are made whole or not at all and never changed; a
+run that is cut off loses the table it was making and nothing else.
 
 >>> with DuckDB() as database:
 ...     database.make("edges", "SELECT 0 AS a, 1 AS b")
@@ -193,7 +193,7 @@ class DuckDB(Database):
         except duckdb.Error as error:
             raise _plain(error, self.name, self.memory) from None
         except RuntimeError as error:
-            if "interrupted" in str(error):  # what Ctrl-C comes to while a query runs
+            if "interrupted" in str(error):  # how DuckDB reports Ctrl-C during a query
                 raise KeyboardInterrupt from None
             raise
 

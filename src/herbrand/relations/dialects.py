@@ -86,8 +86,8 @@ SPARK = Dialect(
     field="{value} AS {name}",
     kind="STRUCT",
     quote="`",
-    # Division by 0 is an error there, the logarithm of 0 NULL, and what is rounded down a BIGINT; and
-    # expressions are computed of rows, too, that a condition before them leaves out.
+    # In Spark division by 0 is an error, the logarithm of 0 is NULL, and FLOOR returns a BIGINT; and
+    # expressions are also evaluated on rows that an earlier condition excludes.
     phrases={
         "divided": (
             "CASE WHEN {1} <> 0 THEN {0} / {1} WHEN {0} > 0 THEN DOUBLE('inf') "

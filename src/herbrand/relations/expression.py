@@ -253,7 +253,8 @@ def _instants(texts: Any, unit: str) -> Array:
     written = np.asarray(texts).astype("U32")
     try:
         instants = written.astype(f"datetime64[{unit}]")
-        if np.any(np.strings.str_len(written) < len("2026-11-22")):  # NumPy takes a year or nothing as well
+        # NumPy also parses a bare year, or empty text.
+        if np.any(np.strings.str_len(written) < len("2026-11-22")):
             raise ValueError(f"{str(min(written.reshape(-1), key=len))!r} is too short for one")
     except ValueError as error:
         hint = "dates are text such as 2026-11-22; the type of numbers is declared: type amount = number"
@@ -369,7 +370,7 @@ def _value(expression: Expression, columns: Mapping[str, Array]) -> Any:
         return columns[expression.arguments[0]]
     if expression.operation == "literal":
         value = expression.arguments[0]
-        # Python's own numbers would take the other argument's dtype, and texts none.
+        # Python's own numbers would take the other argument's dtype, so they are given their own.
         return (
             np.asarray(value, dtype=DTYPES[_kind_of_value(value)])[()]
             if not isinstance(value, str)

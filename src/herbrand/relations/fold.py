@@ -97,7 +97,8 @@ def _sums(values: Array, groups: Array, size: int) -> Array:
         np.add.at(sums, groups, values)
         return sums
     if values.dtype != np.int64:
-        return np.bincount(groups, values, size).astype(float, copy=False)  # bincount of no rows is whole
+        # bincount of no rows gives integers
+        return np.bincount(groups, values, size).astype(float, copy=False)
     bound = len(values) * max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0))))
     if bound < 2**53:  # floats hold these exactly, and bincount adds floats
         return np.bincount(groups, values, size).astype(np.int64)

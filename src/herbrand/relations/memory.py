@@ -1,8 +1,8 @@
 """Relations in memory, with a NumPy array for each column.
 
-Joins and groups number the different values of each column that has no whole numbers, and make one key of a
-row's numbers by :mod:`herbrand.row_keys`. Keys of a small range index arrays directly; others are hashed. The
-rows of a join are counted, and their bytes claimed, before any is made.
+Joins and groups number the distinct values of each column that is not of whole numbers, and combine the
+numbers of a row to one key by :mod:`herbrand.row_keys`. Keys of a small range index arrays directly; others
+are hashed. The rows of a join are counted, and their bytes claimed, before any is made.
 
 >>> from herbrand.relations.fold import total
 >>> Memory.of(a=[1, 1, 2], w=[0.5, 0.25, 1.0]).group(["a"], w=total(column("w"))).rows()
@@ -293,7 +293,7 @@ def _numbered(parts: Sequence[Array]) -> tuple[list[Array], int]:
             return [values - low if low else values for values in parts], high - low + 1
         return _closer(parts)
     if parts[0].dtype == np.float64:
-        whole = np.concatenate(parts) + 0.0  # one zero
+        whole = np.concatenate(parts) + 0.0  # turns -0.0 into 0.0
         whole[np.isnan(whole)] = np.nan
         return _apart(*_closer([whole.view(np.int64)]), parts)
     known, codes = np.unique(np.concatenate(parts), return_inverse=True)

@@ -1,7 +1,7 @@
 """The interface of relations, wherever their rows are: the operations over which algorithms are written.
 
-:class:`Relation` checks names and kinds and says what the operations mean; :class:`~.memory.Memory` and
-:class:`~.stored.Stored` carry them out. Rows have no order, and equal rows may stand more than once.
+:class:`Relation` checks names and kinds and defines the operations; :class:`~.memory.Memory` and
+:class:`~.stored.Stored` carry them out. Rows have no order, and equal rows may occur more than once.
 """
 
 from __future__ import annotations

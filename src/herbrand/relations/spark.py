@@ -28,7 +28,7 @@ SETTINGS = {
     "spark.sql.parser.escapedStringLiterals": "true",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.ansi.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",  # times have no zone, and no hour is left out or comes twice
+    "spark.sql.session.timeZone": "UTC",  # times have no zone: no hour is skipped or repeated
 }
 
 

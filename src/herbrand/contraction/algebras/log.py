@@ -55,6 +55,7 @@ class Log(Softmax):
         return used.logsumexp(joint, tuple(range(leading)))
 
     def shares(self, joint: Tensor, total: Tensor, leading: int) -> Tensor:
+        # The finite lower limit makes the shares 0 where all terms are -inf, not nan.
         return (joint - total.clamp_min(library(total).finfo(total.dtype).min)).exp()
 
     def repeated(self, value: Expression, times: int) -> Expression:

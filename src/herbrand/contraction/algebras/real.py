@@ -37,7 +37,7 @@ class Real(Algebra):
         return tensor.prod(0)
 
     def repeat(self, tensor: Tensor, times: int) -> Tensor:
-        return tensor * float(times)  # torch takes no whole number of more than 64 bits
+        return tensor * float(times)  # torch does not take whole numbers beyond 64 bits
 
     def eliminate(self, operands: Sequence[Tensor], shapes: Shapes, leading: int) -> Tensor:
         return (

@@ -1,12 +1,12 @@
 """Loops of messages over a factor graph, in log space, which never compute infinity minus infinity.
 
 Takes a :class:`~herbrand.factors.graph.FactorGraph` and messages from factors to axes, flat arrays of
-log-values; an impossible value is minus infinity. Sums over an axis keep what is finite and how many messages
-say "impossible" apart, so that one message can be taken out of them again exactly. Run as they are written
-on small graphs, and compiled on large ones (:mod:`herbrand.loops`).
+log-values; an impossible value is minus infinity. Sums over an axis keep their finite part and the number of
+messages that exclude a value separately, so that one message can be subtracted from them again exactly. The
+loops run as plain Python on small graphs, and compiled on large ones (:mod:`herbrand.loops`).
 
 The inner functions take arrays one by one, not the graph: numba counts references at every access to a tuple,
-which made a message twenty times as dear.
+which made a message twenty times as expensive.
 """
 
 from __future__ import annotations

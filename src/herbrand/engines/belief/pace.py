@@ -1,8 +1,8 @@
 """Pace of a run of messages: damping, and whether it must begin again.
 
-Messages run away where their residual grows: what is believed then changes e-fold in every round. They begin
-again, gentler each time; where rounds do not help, more of the old messages is kept. One rule for messages
-between atoms, in memory and on a database, and between regions.
+Messages run away if their residual grows above 1: odds then change by a factor of e or more in every round.
+They begin again, with more damping each time; if rounds do not help, damping is raised. The rule is the same
+for messages between atoms, in memory and on a database, and between regions.
 
 >>> pace = Pace(mark=2.0)
 >>> for residual in 10 * [8.0]:

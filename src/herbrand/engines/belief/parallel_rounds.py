@@ -1,10 +1,11 @@
 """Parallel rounds of messages over relations, in memory or in a database.
 
-A :class:`Family` is a relation with a row a factor: its atoms ``s0`` ..., its ``kind`` of potential and its
-messages ``m0_0`` ... (slot, then value), log-values whose largest is 0 as in
-:mod:`herbrand.engines.belief.kernels`; an impossible value is minus infinity. Sums over an atom keep what is
-finite, ``v0`` ..., and how many messages exclude each value, ``i0`` ..., apart, so that one message can be
-taken out of them again. Between classes of atoms, factors and messages have counts ``n`` and ``x0`` ...
+A :class:`Family` is a relation with a row for each factor: its atoms ``s0`` ..., its ``kind`` of potential
+and its messages ``m0_0`` ... (slot, then value), log-values whose largest is 0 as in
+:mod:`herbrand.engines.belief.kernels`; an impossible value is minus infinity. Sums over an atom keep their
+finite part, ``v0`` ..., and the number of messages that exclude each value, ``i0`` ..., separately, so that
+one message can be subtracted again. Between classes of atoms, factors and messages have counts ``n`` and
+``x0`` ...
 
 >>> from herbrand.relations.memory import Memory
 >>> pair = Family(0, (2, 2), (np.array([[0.0, 0.0], [0.0, np.log(2)]]),))

@@ -1,1 +1,1 @@
-"""Gibbs sampling by several chains, with measures of their own convergence."""
+"""Gibbs sampling by several chains, with convergence diagnostics."""

@@ -1,9 +1,9 @@
 """Convergence measures of several chains: split R-hat, effective sample size, and standard error.
 
-Chains are cut into batches; ``counts`` [chain, batch, value] says in how many draws of each batch an atom had
-a value. Split R-hat compares the halves of all chains with each other: 1 where they agree, above where some
-has not yet been where others are. The effective sample size is how many independent draws would have as small
-an error, from the spread of the batches' means.
+Chains are cut into batches; ``counts`` [chain, batch, value] is the number of draws of each batch in which an
+atom had a value. Split R-hat compares the halves of all chains with each other: 1 if they agree, larger if
+some have not reached the states of others. The effective sample size is the number of independent draws that
+would have as small an error, estimated from the spread of the batches' means.
 
 >>> rng = np.random.default_rng(0)
 >>> counts = rng.binomial(50, 0.3, (4, 20, 1))
@@ -54,6 +54,7 @@ def split_r_hat(counts: Array, batch: int) -> Array:
     means = parts.sum(axis=1) / draws
     within = (means * (1 - means) * draws / max(1, draws - 1)).mean(axis=0)
     between = means.var(axis=0, ddof=1)
+    # The estimate of Gelman and Rubin (1992): B / n is the variance of the parts' means.
     pooled = within * (draws - 1) / draws + between
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt(pooled / within)

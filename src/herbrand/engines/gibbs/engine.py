@@ -160,7 +160,7 @@ class Gibbs:
                 for chain, seen in enumerate(threads.map(drawn, range(self.chains))):
                     counts[chain, state.batch] = seen
             except BaseException:
-                stopped.set()  # or threads would draw to the end of their batch, and this wait for them
+                stopped.set()  # else this would wait for threads to finish their batch
                 raise
         if stopped.is_set():
             if state.batch == -WARM_BATCHES:

@@ -140,7 +140,7 @@ def _parts(compiled: Compiled, asked: ExplainedAtom, network: Network, block: in
     of: list[int] = []
     by_statement: list[tuple[Stated, ...]] = []
     for place, axis in enumerate(axes):
-        if place >= states.shape[1]:  # a helper: what its one statement is worth
+        if place >= states.shape[1]:  # a helper: its weight is that of one statement
             statements.append(tuple(dict.fromkeys(text for text, _ in on_axes[axis])))
             continue
         statements.append((opinion_on(compiled, axis),))

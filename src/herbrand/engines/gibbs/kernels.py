@@ -1,7 +1,7 @@
 """Compiled loops of Gibbs sweeps over blocks of atoms.
 
-A chain's state is the value of every axis, helpers included, and for each "some holds" factor how many of its
-members hold, so that one atom's change costs only what depends on it.
+A chain's state is the value of every axis, helpers included, and for each quantifier's factor the number of
+its members that hold, so that the change of an atom costs only what depends on it.
 """
 
 from __future__ import annotations
@@ -335,6 +335,7 @@ def sweeps(network: Network, values: Array, holding: Array, uniforms: Array, see
             elif no == NEVER:
                 values[atom] = 1
             else:
+                # true with probability odds / (1 + odds)
                 odds = math.exp(min(yes - no, MOST_LOG_ODDS))
                 values[atom] = uniforms[row, block] * (1.0 + odds) >= 1.0
         for atom in block_atoms:

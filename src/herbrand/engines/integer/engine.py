@@ -213,7 +213,7 @@ def _unserved(question: Question) -> str:
 
 def exclusive_place(template: Template, evidence: Evidence) -> int | None:
     """The argument place in which two atoms differ that a template forbids to hold together; None if it
-    says anything else.
+    does anything else.
 
     Such a template is a clique for each choice of the other arguments: `m(x, y) and m(x, z) => y = z`.
     """
@@ -250,7 +250,7 @@ def _groups(template: Template, place: int, evidence: Evidence, atoms: LatentAto
     keys, groups = np.unique(group_of(latent), return_inverse=True)
     taken, counts = np.unique(group_of(facts), return_counts=True)
     if (counts > 1).any():
-        ground(evidence.program, UNLIMITED)  # which names the facts that contradict the statement
+        ground(evidence.program, UNLIMITED)  # raises an error that names the contradicting facts
         raise no_weight()
     numbers = atoms.numbers(name, latent) if len(latent) else np.empty(0, np.int64)
     return Clique(groups, numbers, 1 - np.isin(keys, taken), allowed)

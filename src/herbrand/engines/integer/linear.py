@@ -148,7 +148,7 @@ class Linear:
                 np.add.at(self.objective[0], self.offset[latent], sign * worth)
                 self.constant += 0.0 if sign > 0 else worth * len(latent)
                 return
-        place = len(self.objective)  # of the variables of its truth, which come before those of its parts
+        place = len(self.objective)  # truth variables come before those of the parts
         self._truth(ground, holds_at_most=worth > 0)
         self.objective[place] += worth
 

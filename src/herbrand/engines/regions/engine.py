@@ -151,7 +151,7 @@ class Regions:
         """Cost of counting alone, which may be too much to be done for an estimate."""
         try:
             return self._construction(within).counting(problem)
-        except NotLiftableError:  # some constants at a time, if they may
+        except NotLiftableError:  # regions may still take some constants at a time
             return costs.Cost(0.0, 0.0)
 
     def _cost(self, state: RegionState) -> Cost:

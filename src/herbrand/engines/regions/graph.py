@@ -1,12 +1,13 @@
 """Region graphs: regions, their edges, and counting numbers.
 
-A variable is some alike elements, and a region takes some number of them: all, so that it is about their
-counts, or a few, so that it stands for as many ground regions as there are choices. Nothing is grounded: how
-many ground regions hold a smaller one, and so every exponent and counting number, is a product of binomial
-coefficients. Elements that evidence distinguishes are one element of a variable of their own.
+A variable is a set of interchangeable elements, and a region takes a number of them: all, so that it is about
+their counts, or a few, so that it represents one ground region for each choice. Nothing is grounded: the
+number of ground regions that contain a smaller one, and so every exponent and counting number, is a product
+of binomial coefficients. Elements that evidence distinguishes are together one element of a separate
+variable.
 
-Takes clusters, how many elements each variable has, and which variables are sent for one element at a time;
-gives a :class:`RegionGraph`.
+Takes clusters, the number of elements of each variable, and the variables of which messages are about one
+element at a time; gives a :class:`RegionGraph`.
 
 >>> graph = region_graph([whole((0, 1), [3, 3]), whole((1, 2), [3, 3, 3])], [3, 3, 3], [])
 >>> [(str(region), graph.counting[i]) for i, region in enumerate(graph.regions)]

@@ -2,7 +2,7 @@
 
 Takes a summation whose pools have a single class each; gives a :class:`CountGraph` without a layout, since
 vectors of all counts are listed only if some region takes all elements of a variable. Each formula becomes
-factors over the fewest elements that one grounding names, so many of each pool. A quantifier is over all
+factors over the fewest elements that one grounding names, a number of each pool. A quantifier is over all
 elements of its pools.
 """
 
@@ -182,7 +182,7 @@ class _Making:
         return total
 
     def _within(self, term: CountTerm, taken: Mapping[int, int]) -> np.ndarray:
-        """Number of groundings that name only so many elements of some variables [row of each, ascending]."""
+        """Number of groundings that name only these numbers of elements [row of each variable, ascending]."""
         counts, names = {}, {}
         for pool, variable in self.pools.items():
             number, names[pool] = taken.get(variable, 0), f"c{variable}"

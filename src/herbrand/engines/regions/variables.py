@@ -1,8 +1,8 @@
 """Variables of regions: interchangeable elements, of which regions take all or some, and their counts.
 
-A variable is some elements of which the same is known. So many of them have each profile a number of times:
-a vector of counts. What is said of a few of them, whichever they are, is said of more of them once for each
-choice; what is believed of many is believed of a few drawn from them at random.
+A variable is a set of elements with the same evidence. The state of any number of them is a vector of counts,
+one for each profile. A table about a few elements applies to more of them once for each choice of these; a
+belief about many elements is one about a few of them drawn at random.
 
 >>> coins = RegionVariable(3, np.zeros(2))
 >>> coins.counts(2)
