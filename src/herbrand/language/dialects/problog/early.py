@@ -11,14 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from herbrand.errors import Span
-from herbrand.language.comparisons import variables_of
+from herbrand.language.comparisons import leaf_computes, variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
     Comparison,
-    Computed,
     Constant,
     Not,
     Term,
@@ -121,9 +120,7 @@ def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPl
     if isinstance(literal, Atom):
         sure = (t for i, t in enumerate(literal.arguments) if (literal.predicate, i) not in unsure)
         return known.union(term.name for term in sure if isinstance(term, Variable))
-    if isinstance(literal, Computed) or (
-        isinstance(literal, Comparison) and literal.operator not in ("=", "!=")
-    ):
+    if leaf_computes(literal):
         return known.union(variables_of(literal))
     if isinstance(literal, Comparison) and not any(has_value(term, known) for term in leaf_terms(literal)):
         return known

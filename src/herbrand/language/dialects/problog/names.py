@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError, Span
 from herbrand.graphs import Classes
-from herbrand.language.comparisons import variables_of, with_assigned
+from herbrand.language.comparisons import leaf_computes, variables_of, with_assigned
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.names import is_writable, made_writable, shown_constant
 from herbrand.language.syntax import (
@@ -158,7 +158,7 @@ def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
             return replace(
                 leaf, arguments=tuple(as_text(t, (leaf.predicate, i)) for i, t in enumerate(terms))
             )
-        if isinstance(leaf, Computed) or (isinstance(leaf, Comparison) and leaf.operator not in ("=", "!=")):
+        if leaf_computes(leaf):
             for name in variables_of(leaf):
                 if places.is_mixed((number, name)):
                     message = f"{name} has to be a number here, and its place has text too"
