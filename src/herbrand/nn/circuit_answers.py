@@ -1,7 +1,7 @@
-"""Weights of answers as tensors: the forms of all questions of a call, those of one form together.
+"""Weights of answers as tensors, computed in batches: all questions of a call whose circuits have one form.
 
-A call has *scenes*, rows of sources (:mod:`herbrand.engines.proof.scored_worlds`), and questions; one of
-either goes with all of the other.
+A call has *scenes*, rows of sources (:mod:`herbrand.engines.proof.scored_worlds`), and questions: as many
+questions as scenes, or a single one of either for all of the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from herbrand.errors import ContradictionError, UnsupportedError
 def answered(
     road: Answering, named: Sources, questions: Sequence[Row], sources: Tensor, sizes: Sequence[int]
 ) -> Tensor:
-    """[question or scene, asked...], from ``sources`` [scene, scored facts and rules]."""
+    """Weights of answers [question or scene, asked...] from ``sources`` [scene, scored facts and rules]."""
     for question in questions:
         road.prepare(question)
     if named.stated:
@@ -44,7 +44,7 @@ def answered(
 
 
 def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: int) -> list[ScoredAnswers]:
-    """Of each example."""
+    """Circuits of the answers of each example."""
     if not road.needs_numbers:
         return [road.answers(question, None) for question in questions]
     scenes = sources.detach().double().cpu().tolist()
@@ -54,7 +54,7 @@ def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: in
 
 
 def _of_all(asked: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
-    """One question in all scenes, [scene, answer]."""
+    """Weights of one question's answers in all scenes, [scene, answer]."""
     leaves = _leaves(asked, sources.device)
     weights = _conditioned(asked, evaluated(asked.form, sources, leaves), range(sources.shape[0]))
     if len(asked.places) < answers:
@@ -69,7 +69,7 @@ def _leaves(asked: ScoredAnswers, device: torch.device) -> Leaves:
 
 
 def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tensor) -> Tensor:
-    """The leaves [question, leaf] of questions of one form, each in its own scene or all in one."""
+    """Leaf weights [question, leaf] of questions of one form, each in its own scene or all in one."""
     places, less = (
         np.stack(column) for column in zip(*((one.sources, one.less) for one in same), strict=True)
     )
@@ -80,7 +80,7 @@ def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tenso
 
 
 def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) -> Tensor:
-    """What answers weigh, given the evidence."""
+    """Probabilities of answers conditioned on the evidence."""
     if not asked.observed:
         return weights
     answers, factors = weights[:, : -asked.observed], weights[:, -asked.observed :].detach()

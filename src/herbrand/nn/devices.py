@@ -1,4 +1,4 @@
-"""Where tensors are made that layers need for themselves."""
+"""The device of tensors that layers make for internal use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def on_processor() -> AbstractContextManager[object]:
-    """Tensors are made on the processor, whatever the default device is: NumPy and compiled loops reach them.
+    """A block in which tensors are made on the CPU, where NumPy and compiled loops can read them.
 
     >>> with torch.device("meta"), on_processor():
     ...     torch.zeros(1).device.type

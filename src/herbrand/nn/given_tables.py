@@ -1,4 +1,4 @@
-"""The tables that come with a call of a layer, checked before anything is done with them."""
+"""Check the tensors that are given with a call of a layer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from herbrand.errors import UnsupportedError
 
 
 def given_tables(what: str, given: Mapping[str, Tensor] | None) -> Mapping[str, Tensor]:
-    """The tables by name, none for ``None``; raises for anything but tensors. ``what``: logits, facts."""
+    """Tables by name, empty for ``None``; raises an error for anything but tensors. ``what``: their name in
+    messages."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

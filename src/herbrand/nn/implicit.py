@@ -1,10 +1,10 @@
-"""Gradients through a fixed point, from the fixed point alone.
+"""Gradients through a fixed point by implicit differentiation, without the iterations that led to it.
 
-At logits x = u + m(q(x)) a small change of the unary logits u moves x by (I - H D)⁻¹ du, where H holds the
-second derivatives of the expected log-weight and D those of the marginals by their logits. The backward
-pass solves the transposed system by conjugate gradients in a symmetric form: with D = B Bᵀ the solution for
-a cotangent g is g + B z, where (I - Bᵀ H B) z = Bᵀ H g. At a strict maximum of the bound on log Z that
-matrix is positive definite.
+At logits x = u + m(q(x)) a small change du of the unary logits u changes x by (I - H D)⁻¹ du, where H is the
+matrix of second derivatives of the expected log-weight and D that of derivatives of the marginals by their
+logits. The backward pass solves the transposed system by conjugate gradients in a symmetric form: with
+D = B Bᵀ the solution for a cotangent g is g + B z, where (I - Bᵀ H B) z = Bᵀ H g. At a strict maximum of the
+bound on log Z that matrix is positive definite.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Tables = dict[str, Tensor]
 def attached(
     unknowns: Unknowns, update: Callable[[Mapping[str, Tensor]], Tables], marginals: Tables
 ) -> Tables:
-    """What ``update`` makes of the marginals at its fixed point, with the gradients of the fixed point."""
+    """Apply ``update`` to the marginals at its fixed point, with the gradients of the fixed point."""
     leaves = {name: table.detach().requires_grad_() for name, table in marginals.items()}
     with torch.enable_grad():
         updated = update(leaves)
@@ -85,7 +85,7 @@ class _System:
         return [v - i for v, i in zip(vector, image, strict=True)]
 
     def _hessian(self, vector: list[Tensor]) -> list[Tensor]:
-        """H times a vector: second derivatives of the expected log-weight by the free marginals."""
+        """H times a vector, H the second derivatives of the expected log-weight by the free marginals."""
         tables = [self.updated[name] for name in self.names]
         tracked = [(t, v) for t, v in zip(tables, vector, strict=True) if t.requires_grad]
         if not tracked:
@@ -114,7 +114,7 @@ class _System:
         return roots
 
     def _only_free(self, name: str, table: Tensor) -> Tensor:
-        """0 where evidence or another atom decides."""
+        """The table with 0 for atoms that are fixed by evidence or follow another atom."""
         free = self.free[name]
         table_of = self.unknowns.tables[name]
         if free is None or not table_of.true_or_false:
@@ -126,5 +126,5 @@ class _System:
 
 
 def _without(unit: Tensor, vector: Tensor) -> Tensor:
-    """The part of a vector, along the last axis, at right angles to a unit vector."""
+    """Component of a vector, along the last axis, orthogonal to a unit vector."""
     return vector - unit * (unit * vector).sum(-1, keepdim=True)

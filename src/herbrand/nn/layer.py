@@ -1,4 +1,5 @@
-"""What both layers are: torch modules that show how they were made, and each weight beside its statement."""
+"""Base class of both layers: a torch module whose text shows its options, and each weight by its
+statement."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from torch import nn
 
 
 class Layer(nn.Module):
-    """Shows itself by ``extra_repr`` alone: torch would list its parts, which say nothing of the theory."""
+    """A torch module whose text is ``extra_repr`` only, as its submodules say nothing about the theory."""
 
     def __repr__(self) -> str:
         inside = "\n".join(f"  {line}" for line in self.extra_repr().split("\n"))

@@ -1,8 +1,8 @@
 """Mean field as a torch module: unary logits in, marginals out, rule weights as parameters.
 
-Each iteration sends every atom what the rules say of it under the other atoms' current marginals. With
-``iterations=T`` that is unrolled T times; with ``None`` it runs until it settles, and gradients come from the
-fixed point itself, so that memory does not grow with the number of iterations.
+Each iteration updates every atom by the messages of the statements under the current marginals of the other
+atoms. With ``iterations=T`` T updates are unrolled; with ``None`` they run to a fixed point, and gradients
+are computed by implicit differentiation, so that memory does not grow with the number of iterations.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ MOST_ITERATIONS = 1000
 CLAUSES = ("exact", "independent")
 HARD = ("refused", "penalised", "annealed")
 MOST_SHOWN = 20
-"""Weights that are shown with their statements."""
+"""Largest number of weights that are shown with their statements."""
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """What comes with a call beside logits, each [example, ...]: facts, and which constants are present."""
+    """Inputs of a call besides the logits, each [example, ...]: facts, and which constants are present."""
 
     facts: Tables
     present: Tables
@@ -64,21 +64,21 @@ class Call:
 class LogicLayer(Layer):
     """Marginals of a model's open predicates from unary logits, differentiable in both logits and weights.
 
-    ``iterations``: how many updates are unrolled; ``None``: until nothing moves by more than ``tolerance``.
-    ``damping``: the part of the old logits that an unrolled update keeps (0 is the published layer).
-    ``clauses="independent"`` weighs the clauses of each formula apart, the published convention; it is
-    another model wherever a formula has several clauses.
-    ``clip``: a statement moves an atom's log-odds by less than this times its weight; another model too
-    (:mod:`herbrand.engines.mean_field.clipping`), for unrolled layers.
+    ``iterations``: number of unrolled updates; ``None``: iterate until nothing moves by more than
+    ``tolerance``. ``damping``: share of the old logits that an unrolled update keeps (0 is the published
+    layer). ``clauses="independent"`` gives the weight to each clause of a formula separately, the published
+    convention; a different model if a formula has several clauses. ``clip``: limit on the change of an atom's
+    log-odds by a statement, in units of its weight; also a different model
+    (:mod:`herbrand.engines.mean_field.clipping`), for unrolled layers only.
 
-    ``weights`` holds one parameter a weighted statement, in order: a number, or a table for a weight that
-    is learned for each constant. ``shapes``: the shape of each predicate's logits: the sizes of its
-    domains, and for a many-valued one its number of values last.
+    ``weights``: a parameter for each weighted statement, in order: a number, or a table for a weight that is
+    learned for each constant. ``shapes``: shape of each predicate's logits: the sizes of its domains, and for
+    a many-valued one its number of values last.
 
-    ``observed``: predicates whose facts come with each call, other ones for each example. ``ragged``: types
-    of whose constants an example may lack some.
-    ``hard``: hard statements that mean field cannot keep are refused, or ``penalised``: what they forbid
-    costs ``penalty``, or ``annealed``: it costs more with each update, up to that. Both are other models.
+    ``observed``: predicates whose facts are given with each call, different ones for each example.
+    ``ragged``: types of which an example may lack some constants. ``hard``: treatment of hard statements that
+    mean field cannot keep: ``refused``; ``penalised``: violations cost ``penalty``; ``annealed``: the cost
+    grows with each update up to ``penalty``. The latter two are different models.
     """
 
     def __init__(
@@ -120,14 +120,14 @@ class LogicLayer(Layer):
         self.plans = nn.ModuleList(plans)
         self.weights = nn.ParameterList(map(self._parameter, program.weights))
         self.fact_shapes = {name: self.problem.evidence.sizes(name) for name in self.observed}
-        """What the facts of each observed predicate that come with a call look like, batches left out."""
+        """Shape of the facts of each observed predicate in a call, without batch axes."""
         self._ragged_shapes = {name: (len(program.domain(name)),) for name in self.ragged}
         self._types = {name: program.signature.predicates[name].types for name in self.shapes}
         self.to(torch.get_default_device())
         self.converged = True
 
     def _updated(self, clauses: str, budget: Budget) -> Program:
-        """The program whose messages make the updates: another model where clauses are weighed apart, or hard
+        """The program whose messages are used in updates: a changed model if clauses are independent or hard
         statements penalised."""
         program = self.program
         if clauses == "independent":
@@ -138,13 +138,14 @@ class LogicLayer(Layer):
         return program if self.hard == "refused" else penalised(program, budget, self.penalty)
 
     def _parameter(self, weight: Weight) -> nn.Parameter:
-        """A number, or a table for a weight that is learned for each constant."""
+        """Parameter of a weight: a number, or a table for a weight that is learned for each constant."""
         if weight.by:
             return nn.Parameter(torch.zeros([len(self.program.domain(name)) for name in weight.by]))
         return nn.Parameter(torch.tensor(weight.value, dtype=torch.get_default_dtype()))
 
     def _refuse_observed(self) -> None:
-        """Raise for predicates and types that cannot come with each call."""
+        """Raise an error for ``observed`` predicates and ``ragged`` types that cannot be given with each
+        call."""
         signature = self.program.signature
         for name in self.observed:
             if name not in signature.predicates:
@@ -176,7 +177,7 @@ class LogicLayer(Layer):
                 )
 
     def extra_repr(self) -> str:
-        """Which weight is which statement."""
+        """Text of the options, and of the weights with their statements."""
         stated = weight_statements(self.theory)
         lines = [
             f"weights.{number} = {_shown(parameter)}: {_formula(statement)}"
@@ -187,7 +188,7 @@ class LogicLayer(Layer):
         return "\n".join([", ".join(self._options()), *lines])
 
     def _options(self) -> Iterator[str]:
-        """How the layer was made, as far as that is not the default."""
+        """Texts of the options: iterations and damping, and others that differ from the defaults."""
         yield f"iterations={self.iterations}"
         yield f"damping={self.damping:g}"
         if self.problem.clip is not None:
@@ -199,7 +200,7 @@ class LogicLayer(Layer):
             yield f"hard={self.hard}, penalty={self.penalty:g}"
 
     def to_theory(self) -> Theory:
-        """The theory with the weights as they are now: to be written, inferred with and explained."""
+        """The theory with the current weights."""
         weights = {}
         for number, (weight, parameter) in enumerate(zip(self.program.weights, self.weights, strict=True)):
             domains = [self.program.domain(name) for name in weight.by]
@@ -211,7 +212,7 @@ class LogicLayer(Layer):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What logits of each open predicate look like, batches left out."""
+        """Shape of the logits of each open predicate, without batch axes."""
         return {name: table.shape for name, table in self.problem.unknowns.tables.items()}
 
     def forward(
@@ -222,13 +223,14 @@ class LogicLayer(Layer):
     ) -> dict[str, Tensor]:
         """Marginals by predicate, shaped like the logits: the probability of true, or of each value.
 
-        Logits may have leading batch axes; a predicate that is left out has logits 0. Evidence is put in. A
-        logit of -inf or inf makes its atom false or true for sure (of a many-valued atom, excludes a value or
-        leaves no other). The dtype and device are those of the logits, else of the weights.
+        Logits may have leading batch axes; those of a predicate that is left out are 0. Marginals of evidence
+        atoms are 0 or 1. A logit of -inf or inf makes its atom certainly false or true (for a many-valued
+        atom it excludes the value, or all others). The dtype and device are those of the logits, else of the
+        weights.
 
-        ``facts``: for each ``observed`` predicate 1 where it is true and 0 where it is false, or how likely
-        it is. ``present``: for each ``ragged`` type which constants an example has; all, if it is left out.
-        Atoms of absent constants are false, and nothing is said to others because of them.
+        ``facts``: for each ``observed`` predicate 1 for true and 0 for false atoms, or their probability.
+        ``present``: for each ``ragged`` type which constants an example has; all by default. Atoms of absent
+        constants are false, and send no messages.
         """
         marginals = self.problem.unknowns.marginals(self.log_odds(logits, facts, present))
         for name, table in marginals.items():
@@ -243,10 +245,11 @@ class LogicLayer(Layer):
         facts: Mapping[str, Tensor] | None = None,
         present: Mapping[str, Tensor] | None = None,
     ) -> dict[str, Tensor]:
-        """The same before the sigmoid or softmax: what to rank by, since probabilities near 1 tie.
+        """Log-odds of the marginals, before the sigmoid or softmax; better for ranking, as probabilities near
+        1 tie. Arguments are those of a call.
 
-        Infinite where evidence, a hard statement or an infinite logit decides; atoms that hard statements
-        make one have the same.
+        Infinite for atoms fixed by evidence, a hard statement or an infinite logit; equal for atoms that hard
+        statements tie.
         """
         given, lead, call = self._unary(
             given_tables("logits", logits), given_tables("facts", facts), given_tables("constants", present)
@@ -266,7 +269,8 @@ class LogicLayer(Layer):
         return {name: table.reshape((*lead, *self.shapes[name])) for name, table in tables.items()}
 
     def messages(self, marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What the rules say to each atom (log-odds) or value, differentiable in marginals and weights.
+        """Messages of the statements to each atom (log-odds) or value, differentiable in marginals and
+        weights.
 
         ``marginals`` of every open predicate, with at most one batch axis.
         """
@@ -295,7 +299,7 @@ class LogicLayer(Layer):
         return cast("MessagePlan", self.plans[number])
 
     def _prepared(self, tables: Mapping[str, Tensor], call: Call, share: float) -> list[Prepared]:
-        """What updates have in common, for each plan; ``share``: of the penalties."""
+        """Values that all updates of a call share, for each plan; ``share``: factor of the penalties."""
         like = next(iter(tables.values()), torch.zeros(()))
         weights = self._all_weights(like, share)
         ones = [torch.ones_like(weight) for weight in weights] if self.problem.clip else weights
@@ -303,13 +307,13 @@ class LogicLayer(Layer):
         return [self._plan(number).prepared(ones, like, call.facts, call.present) for number in plans]
 
     def _all_weights(self, like: Tensor, share: float = 1.0) -> list[Tensor]:
-        """The parameters, and the penalties of hard statements."""
+        """The weights of all statements: parameters, and penalties of hard statements."""
         return [*self.weights, *(like.new_tensor(penalty * share) for penalty in self.penalties)]
 
     def _refuse_transforms(self, given: Mapping[str, Tensor]) -> None:
-        """Raise where a number decides how often to update, and numbers cannot be looked at.
+        """Raise an error if the number of updates depends on values, which transforms hide.
 
-        ``torch.compile`` is none of these: it runs the loop as it is, outside of its graph.
+        ``torch.compile`` is no such transform: it runs the loop outside of its graph.
         """
         exporting = torch.compiler.is_exporting()
         if exporting or any(map(is_functorch_wrapped_tensor, (*given.values(), *self.weights))):
@@ -325,7 +329,7 @@ class LogicLayer(Layer):
             )
 
     def _mask(self, name: str, present: Mapping[str, Tensor], lead: int) -> Tensor | None:
-        """[batch axes, atom's axes]: whether all constants of a predicate's atoms are there."""
+        """Whether all constants of a predicate's atoms are present [batch axes, atom's axes]."""
         types = self._types[name]
         total = None
         for place, kind in enumerate(types):
@@ -337,7 +341,7 @@ class LogicLayer(Layer):
         return total
 
     def _base(self, unary: dict[str, Tensor], prepared: Sequence[Prepared]) -> dict[str, Tensor]:
-        """Unary logits with what statements say whatever the marginals are."""
+        """Unary logits plus the messages that do not depend on marginals."""
         if self.problem.clip is not None:
             return unary
         return self._plan().constant(prepared[0], unary)
@@ -345,7 +349,7 @@ class LogicLayer(Layer):
     def _update(
         self, base: dict[str, Tensor], marginals: dict[str, Tensor], prepared: Sequence[Prepared]
     ) -> dict[str, Tensor]:
-        """The logits that the marginals call for, on top of what is ``base`` for any of them."""
+        """The next logits: ``base`` plus the messages that depend on the marginals."""
         if self.problem.clip is not None:
             return self._clipped(base, marginals, prepared)
         messages = self._plan()(marginals, prepared[0], base)
@@ -358,7 +362,7 @@ class LogicLayer(Layer):
     def _clipped(
         self, unary: dict[str, Tensor], marginals: dict[str, Tensor], prepared: Sequence[Prepared]
     ) -> dict[str, Tensor]:
-        """The same, each statement's messages at weight 1 clipped before they are weighed."""
+        """The next logits, with each statement's messages at weight 1 clipped before they are weighted."""
         zeros = {name: torch.zeros_like(table) for name, table in marginals.items()}
 
         def speak(weights: Sequence[float]) -> dict[str, Tensor]:
@@ -382,8 +386,8 @@ class LogicLayer(Layer):
     def _unary(
         self, logits: Mapping[str, Tensor], facts: Mapping[str, Tensor], present: Mapping[str, Tensor]
     ) -> tuple[dict[str, Tensor], tuple[int, ...], Call]:
-        """All predicates' logits with soft evidence over one batch axis, the batch axes there were, and what
-        else came with the call."""
+        """Logits of all predicates, soft evidence included, with one batch axis; the batch axes of the call;
+        and the other inputs of the call."""
         like = next(iter(logits.values()), next(iter(self.weights), torch.zeros(())))
         like = like if like.is_floating_point() else like.to(torch.get_default_dtype())
         ragged = self._ragged_shapes
@@ -419,7 +423,7 @@ class LogicLayer(Layer):
         present: Mapping[str, Tensor],
         ragged: Mapping[str, tuple[int, ...]],
     ) -> tuple[int, ...]:
-        """The batch axes of a call; refuses tables of the wrong names or shapes."""
+        """Batch axes of a call; raises an error for tables of wrong names or shapes."""
         for name in self.observed:
             if name not in facts:
                 raise UnsupportedError(
@@ -447,7 +451,7 @@ class LogicLayer(Layer):
         return _together(batches)
 
     def _sure(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Logits whose infinite ones need no mask: of a value that is sure, those of all others are -inf."""
+        """Replace +inf of a value by -inf of all other values, so that the softmax needs no mask."""
         traced = any(map(_is_traced, given.values()))
         if not traced:
             if all(math.isfinite(table.detach().sum()) for table in given.values()):
@@ -482,7 +486,7 @@ class LogicLayer(Layer):
     def _settled(
         self, unary: dict[str, Tensor], masks: Masks, prepared: Sequence[Prepared], recorded: bool
     ) -> dict[str, Tensor]:
-        """Logits at rest; ``recorded``: with gradients."""
+        """Logits at the fixed point; ``recorded``: with gradients."""
         base = self._base(unary, prepared)
 
         def update(marginals: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -498,7 +502,8 @@ class LogicLayer(Layer):
     def _fixed_point(
         self, unary: dict[str, Tensor], update: Callable[[Tables], Tables], masks: Masks
     ) -> dict[str, Tensor]:
-        """Strides adapt, so that recursive rules do not oscillate; ``converged``: how it ended."""
+        """Iterate to the fixed point, with adaptive strides, so that recursive rules do not oscillate; sets
+        ``converged``."""
         unknowns, stride = self.problem.unknowns, 1.0
         logits = unknowns.agreed(unknowns.gathered(unary))
         marginals = before = unknowns.marginals(masks.put(logits))
@@ -521,7 +526,7 @@ class LogicLayer(Layer):
 def _refuse_settings(
     iterations: int | None, clauses: str, clip: float | None, hard: str, penalty: float
 ) -> None:
-    """Raise for settings that are none, or that cannot stand together."""
+    """Raise an error for invalid settings, and for combinations that are not supported."""
     for what, value, known in (("clauses", clauses, CLAUSES), ("hard statements", hard, HARD)):
         if not isinstance(value, str) or value not in known:
             raise UnsupportedError(f"{what} are '{value}'", hint=f"one of {', '.join(known)}")
@@ -541,21 +546,22 @@ def _shown(parameter: Tensor) -> str:
 
 
 def _numbers(parameter: Tensor) -> list[float]:
-    """The shortest decimals that are these numbers in their precision: 0.7, not 0.699999988079071."""
+    """Shortest decimals that round to these numbers in their precision: 0.7, not 0.699999988079071."""
     table = parameter.detach().reshape(-1).cpu()
     exact = table if table.dtype == torch.float64 else table.float()
     return [float(str(number)) for number in exact.numpy()]
 
 
 def _formula(statement: WeightedFormula) -> str:
-    """The statement without its weight."""
+    """Text of the statement without its weight."""
     return statement_text(statement).partition(": ")[2]
 
 
 def _planned(
     problem: Problem, observed: Sequence[str], ragged: Sequence[str]
 ) -> tuple[list[MessagePlan], list[Problem | None]]:
-    """A plan of messages, and the problem of what it leaves; one for each statement, if they are clipped."""
+    """Message plans, each with the problem of the products that it does not cover; one plan for each
+    statement if messages are clipped."""
     chosen = [problem.regular]
     if problem.clip is not None:
         numbers = range(len(problem.program.weights))
@@ -582,7 +588,7 @@ def _planned(
 
 
 def _slopes(problem: Problem, marginals: Tables, weights: Sequence[Tensor | float]) -> Tables:
-    """Derivatives of an expected log-weight by the marginals, for what no plan has steps for."""
+    """Derivatives of an expected log-weight by the marginals, for products that no plan covers."""
     record = torch.is_grad_enabled()
     batch = next(iter(marginals.values())).shape[0]
     with torch.enable_grad():
@@ -601,12 +607,12 @@ def _slopes(problem: Problem, marginals: Tables, weights: Sequence[Tensor | floa
 
 
 def _is_traced(tensor: Tensor) -> bool:
-    """Whether numbers cannot be looked at: under ``torch.compile``, ``torch.export`` or ``vmap``."""
+    """Whether values of a tensor cannot be read: under ``torch.compile``, ``torch.export`` or ``vmap``."""
     return torch.compiler.is_compiling() or is_functorch_wrapped_tensor(tensor)
 
 
 def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The batch axes of all predicates' logits."""
+    """Common batch axes of all predicates' logits."""
     if len(batches) == 1:
         return next(iter(batches.values()))
     try:

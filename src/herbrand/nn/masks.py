@@ -1,8 +1,8 @@
-"""Infinite logits as masks: an atom that is false (-inf) or true (+inf) for sure.
+"""Infinite logits as masks: an atom that is certainly false (-inf) or true (+inf).
 
-The layers work with finite logits, since inf - inf is nan; what is sure is put into every marginal instead.
-A mask on one of several atoms that hard statements make one is a mask on all of them. For a many-valued atom
--inf excludes a value, and +inf leaves no other.
+The layers compute with finite logits, since inf - inf is nan; masks are put into the marginals instead. A
+mask on one of several atoms that hard statements tie applies to all of them. For a many-valued atom -inf
+excludes a value, and +inf excludes all others.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ Logits = Mapping[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """For each predicate with masks a table like its logits: -inf, +inf, or 0 where there is no mask."""
+    """Masks of each predicate that has some: a table like its logits of -inf, +inf, or 0 for no mask."""
 
     tables: Mapping[str, Tensor]
 
     @classmethod
     def of(cls, problem: Problem, logits: Logits) -> Masks:
-        """Raises ``ContradictionError`` where facts or hard statements exclude what a mask leaves."""
+        """Make the masks; raises ``ContradictionError`` if facts or hard statements exclude what they
+        allow."""
         masks: dict[str, Tensor] = {}
         for name, table in logits.items():
             if bool(table.isinf().any()):
@@ -45,7 +46,7 @@ class Masks:
         return cls(masks)
 
     def put(self, logits: Logits) -> dict[str, Tensor]:
-        """The logits with the masks in them."""
+        """Put the masks into the logits."""
         return {
             name: torch.where(self.tables[name] != 0, self.tables[name], table)
             if name in self.tables
@@ -55,7 +56,7 @@ class Masks:
 
 
 def finite(logits: Logits) -> dict[str, Tensor]:
-    """The logits with 0 where they are infinite."""
+    """The logits with 0 in place of infinities."""
     return {name: torch.where(table.isinf(), 0.0, table) for name, table in logits.items()}
 
 
@@ -64,7 +65,7 @@ def _of_truth(logits: Tensor) -> Tensor:
 
 
 def _of_values(problem: Problem, name: str, logits: Tensor) -> Tensor:
-    """-inf for each excluded value; +inf of one value excludes all others."""
+    """Masks of values: -inf for each excluded value; +inf of one value excludes all others."""
     sure = (logits == math.inf).detach()
     if bool((sure.sum(-1) > 1).any()):
         raise _conflict(problem, name, (sure.sum(-1) > 1), "two of its values have the logit inf")
@@ -73,7 +74,7 @@ def _of_values(problem: Problem, name: str, logits: Tensor) -> Tensor:
 
 
 def _on_leaders(problem: Problem, tie: Ties, masks: Logits, logits: Logits) -> Tensor:
-    """The masks of a tie's leaders with those of the atoms that follow them."""
+    """Combine the masks of a tie's leaders with those of the atoms that follow them."""
     unknowns = problem.unknowns
     own = masks.get(tie.leader)
     own = torch.zeros_like(logits[tie.leader]) if own is None else own
@@ -92,7 +93,7 @@ def _on_leaders(problem: Problem, tie: Ties, masks: Logits, logits: Logits) -> T
 
 
 def _check_evidence(problem: Problem, name: str, mask: Tensor) -> None:
-    """Facts and hard statements must leave a value that the mask leaves."""
+    """Raise an error if facts and hard statements leave no value that the mask allows."""
     table = problem.unknowns.tables[name]
     known = table.settled(torch.zeros_like(mask))
     if table.true_or_false:
@@ -105,7 +106,7 @@ def _check_evidence(problem: Problem, name: str, mask: Tensor) -> None:
 
 
 def _conflict(problem: Problem, name: str, wrong: Tensor, message: str) -> ContradictionError:
-    """Names the first atom at fault."""
+    """Error that names the first atom at fault."""
     atoms = wrong.reshape(-1, math.prod(problem.evidence.sizes(name)))
     code = atoms.any(0).nonzero()[:1, 0].cpu().numpy()
     return ContradictionError(

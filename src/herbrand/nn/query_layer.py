@@ -1,7 +1,7 @@
 """A goal as a layer of a network: constants in, a weight for every possible answer out.
 
 Rules and facts are those of a model. A *neural* predicate takes its weights from a tensor that is given with
-each call, such as what another network makes of images; gradients go back to it, and to the weights of
+each call, such as another network's output for images; gradients flow back to it, and to the weights of
 learned facts and rules.
 
 >>> import herbrand as hb
@@ -84,31 +84,32 @@ if TYPE_CHECKING:
 
 FLOAT = 8
 WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
-"""The types of indices of constants."""
+"""Dtypes of indices of constants."""
 MOST_SHOWN = 20
-"""Weights that are shown with their rules."""
+"""Largest number of weights that are shown with their rules."""
 ROUNDED = 1e-4
-"""By so much a probability may be off."""
+"""Tolerance of a probability's range, for rounding and finite differences."""
 NO_DISTRIBUTION = 0.01
-"""So far from 1 scores of values add up to something else. What is nearer may be clamped scores, or one that
-was moved a little to measure a slope."""
+"""Distance from 1 at which a sum of value scores is refused. Smaller distances are allowed for clamped scores
+and finite differences."""
 COUNT, MAX, TOP_K = "count", "max", "top-k"
 MADE = ("_sources", "_road", "_valued")
-"""What is made of the rest when it is first needed."""
+"""Cached attributes, which are not saved."""
 ALGEBRAS = (COUNT, MAX, PROBABILITY, TOP_K)
 _one_at_a_time = threading.RLock()
-"""What is found of a question is kept, numbered as it is found, and shared with copies and other goals."""
+"""Lock of the caches of questions, which are shared with copies and layers of other goals."""
 
 Rows = Mapping[str, Sequence[Value] | Tensor] | Sequence[Value] | Tensor
-"""A column of constants, or of their indices, by variable; the column alone where there is one variable."""
+"""Columns of constants, or of their indices, by variable; the column alone for a single variable."""
 
 
 K = 3
-"""So many of the likeliest proofs count, unless others are asked for."""
+"""Default number of most probable proofs of ``algebra="top-k"``."""
 
 
 class _Call(NamedTuple):
-    """Questions, and what facts ([fact] or [scene, fact]) and rules weigh; ``sizes`` of what is asked for."""
+    """The questions of a call, the weights of facts ([fact] or [scene, fact]) and of rules, and the ``sizes``
+    of the asked variables' domains."""
 
     inputs: Sequence[Row]
     facts: Mapping[str, Tensor]
@@ -125,13 +126,13 @@ class _Call(NamedTuple):
         return max((table.shape[0] for table in self.facts.values() if table.dim() == 2), default=1)
 
     def each(self) -> Iterator[_Call]:
-        """Each question in its own scene; a question alone in all of them."""
+        """A call for each question in its own scene; a single question is asked in all scenes."""
         inputs = self.inputs if len(self.inputs) > 1 else [*self.inputs] * self.scenes
         for number, one in zip(range(self.scenes), inputs, strict=True):
             yield self.of_scene(number, [one])
 
     def of_scene(self, number: int, inputs: Sequence[Row]) -> _Call:
-        """Questions in one scene; facts of one scene alone are those of all."""
+        """The call of some questions in one scene; facts without a scene axis are the same in all."""
         facts = {
             name: table if table.dim() == 1 else table[number if len(table) > 1 else 0]
             for name, table in self.facts.items()
@@ -140,7 +141,7 @@ class _Call(NamedTuple):
 
 
 class _Values(NamedTuple):
-    """A many-valued predicate's atoms [atom, argument], and the atom of each score [fact]."""
+    """Atoms of a many-valued predicate [atom, argument], and the atom of each score [fact]."""
 
     predicate: Predicate
     facts: Facts
@@ -156,7 +157,7 @@ class _Values(NamedTuple):
         return cls(predicate, program.facts, atoms, torch.from_numpy(places))
 
     def refuse_wrong_sums(self, scores: Tensor) -> None:
-        """Raise where the scores of an atom's values, [fact] or [scene, fact], do not add up to 1."""
+        """Raise an error if the scores of an atom's values, [fact] or [scene, fact], do not add up to 1."""
         known = scores.detach().double()
         totals = known.new_zeros(*known.shape[:-1], len(self.atoms))
         totals.index_add_(-1, self.places.to(known.device), known)
@@ -176,20 +177,19 @@ class _Values(NamedTuple):
 class QueryLayer(Layer):
     """Weights of a goal's answers, differentiable in the weights of facts and rules and in given scores.
 
-    ``given`` names the variables of the goal whose constants come with each call; by default all but the
-    last. ``neural`` names predicates whose facts' weights come with each call: if facts of such a predicate
-    are stated, a score for each of them, in the order of :meth:`rows`, else one for every choice of its
-    constants; ``shapes`` has these.
-    ``weights`` holds the parameters: the logarithm of the weight of each fact of a ``learned`` predicate and
-    of each rule ``@ ?``; under probabilities its log-odds. ``depth`` is as in a query.
+    ``given``: variables of the goal whose constants are given with each call; by default all but the last.
+    ``neural``: predicates whose facts' weights are given with each call: if facts of such a predicate are
+    stated, a score for each of them, in the order of :meth:`rows`, else one for every tuple of constants;
+    ``shapes`` has their shapes. ``weights``: the parameters, logarithms of the weights of the facts of
+    ``learned`` predicates and of rules ``@ ?``; log-odds for probabilities. ``depth``: as in a query.
 
-    ``algebra="count"`` adds up proofs, each the product of the weights it uses. ``"probability"``: weights
-    are probabilities of independent facts and instances of rules, those of a many-valued atom's values a
-    distribution, and an answer has the probability of the worlds in which it follows, given stated facts of
-    derived predicates. ``not`` counts there too, and choices (``::``) of one or several heads, atoms or
-    values. ``"max"``: the product of the best proof. ``"top-k"``: the probability that one of the ``k``
-    likeliest proofs holds, which is at most that of all; they are found anew for each example. Choices have
-    stated numbers there, and several heads are atoms.
+    ``algebra="count"``: the sum over proofs of the product of their weights. ``"probability"``: weights are
+    probabilities of independent facts and instances of rules, those of a many-valued atom's values form a
+    distribution, and an answer's weight is the probability of the worlds in which it follows, conditioned on
+    stated facts of derived predicates; ``not`` and choices (``::``) of one or several heads are supported.
+    ``"max"``: the product of the best proof. ``"top-k"``: the probability that one of the ``k`` most probable
+    proofs holds, a lower bound on that of all; the proofs are searched again for each example. Choices then
+    need stated numbers, and several heads must be atoms.
     """
 
     def __init__(
@@ -239,7 +239,8 @@ class QueryLayer(Layer):
     def _rules(
         self, statements: Iterable[Statement]
     ) -> tuple[tuple[Rule, ...], list[tuple[Choice | Rule, tuple[Rule, ...]]]]:
-        """The rules, and what is drawn or counted as a whole with the rules that stand for it."""
+        """The rules of the statements, and each choice (or rule counted as a whole) with the rules that
+        replace it."""
         used, whole = list[Statement](), list[tuple[Choice | Rule, tuple[Rule, ...]]]()
         for statement in statements:
             rules = self._rules_of(statement) if isinstance(statement, Choice | Rule) else ()
@@ -250,8 +251,9 @@ class QueryLayer(Layer):
         return tuple(one for one in used if isinstance(one, Rule)), whole
 
     def _rules_of(self, statement: Choice | Rule) -> tuple[Rule, ...]:
-        """One for each head; none where the algebra does not draw such a choice. To the likeliest proofs a
-        choice of one head and one number is a rule of that weight; those of several are rules by now."""
+        """Rules that replace a choice, one for each head; none if the algebra does not draw such a choice.
+        For top-k a choice of one head and one number is a rule of that weight; those of several heads have
+        been replaced before."""
         if isinstance(statement, Rule):
             return (rule_of_totals(statement),)
         if not self._are_probabilities:
@@ -261,7 +263,7 @@ class QueryLayer(Layer):
         return rules or ((one,) if isinstance(one, Rule) else ())
 
     def _ask(self, given: Sequence[str] | None) -> None:
-        """Read the goal; refuse what the algebra does not take."""
+        """Read the goal; refuse statements and predicates that the algebra does not support."""
         self._read = _read(self.proof, self.goal, given)
         program, clause = self.proof.program, self._read.shape.clause
         if self._are_probabilities:
@@ -289,7 +291,7 @@ class QueryLayer(Layer):
 
     @cached_property
     def _valued(self) -> dict[str, _Values]:
-        """The neural predicates that are many-valued."""
+        """The many-valued neural predicates."""
         predicates = self.proof.program.signature.predicates
         valued = [name for name in self.shapes if predicates[name].value_type is not None]
         return {name: _Values.of(self.proof.program, name) for name in valued}
@@ -300,7 +302,7 @@ class QueryLayer(Layer):
 
     @cached_property
     def _road(self) -> Answering:
-        """The goal over scores; made anew after the layer was kept."""
+        """The goal's evaluation over scores; made again after the layer was loaded."""
         shape, budget = self._read.shape, Budget(self.memory)
         if self.algebra == PROBABILITY:
             depth = None if self.depth == FIXPOINT else int(self.depth)
@@ -312,7 +314,7 @@ class QueryLayer(Layer):
         return {name: value for name, value in self.__dict__.items() if name not in MADE}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QueryLayer:
-        """With parameters of its own; rules, facts and plans are shared."""
+        """Copy the parameters; rules, facts and plans are shared."""
         shared = (self.proof, self._read, self.weights.program, *map(self.__dict__.get, MADE))
         memo.update({id(one): one for one in shared})
         copied = type(self).__new__(type(self))
@@ -320,7 +322,7 @@ class QueryLayer(Layer):
         return copied
 
     def extra_repr(self) -> str:
-        """Which weight is of which rule, and whose facts have weights."""
+        """Text of the weights with their rules, and of the predicates whose facts have weights."""
         rules = [
             f"weights.of_rules[{place}]: {weight:.4g} for {statement_text(rule)}"
             for place, (rule, weight) in enumerate(self.weights.rule_weights())
@@ -336,14 +338,14 @@ class QueryLayer(Layer):
         return "\n".join([f"goal={self.goal}{how}, depth={self.depth}", *lines])
 
     def to_theory(self) -> Theory:
-        """The theory with the weights as they are now: of rules, and of the facts of learned predicates.
+        """The theory with the current weights of rules and of the facts of learned predicates.
 
-        Facts of other predicates that came as tables are not in it.
+        Facts of other predicates that were given as tables are not part of it.
         """
         return self.weights.written(self.theory)
 
     def constants(self, variable: str) -> tuple[Value, ...]:
-        """What a variable of the goal ranges over, in the order of the layer's output."""
+        """Constants of a ``variable`` of the goal, in the order of the layer's output."""
         types = self._read.shape.clause.types
         if variable not in types:
             raise LanguageError(
@@ -352,8 +354,8 @@ class QueryLayer(Layer):
         return tuple(self.proof.program.facts.domains[types[variable]])
 
     def rows(self, predicate: str) -> tuple[tuple[Value, ...], ...]:
-        """The constants of a neural or learned predicate's facts, a column each, in the order of its scores
-        or weights: that of the domains, not that in which facts were stated."""
+        """Constants of a neural or learned ``predicate``'s facts, a tuple for each argument, in the order of
+        its scores or weights: that of the domains, not that in which facts were stated."""
         if predicate not in (*self.shapes, *self.weights.predicates):
             known = (*self.shapes, *self.weights.predicates)
             raise LanguageError(
@@ -367,12 +369,12 @@ class QueryLayer(Layer):
         rows: Rows | None = None,
         scores: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
-        """The weight of every answer [question, constants of each asked variable...]; 0 where none is proved.
+        """Weights of all answers [question, constants of each asked variable...]; 0 for one without a proof.
 
         ``rows`` gives a column of constants, or of their indices as a tensor, for each variable in ``given``;
-        the column alone where only one is given. The dtype is that of the scores, else torch's default.
-        Proofs depend on the call and are found outside of torch's graph: ``torch.compile`` breaks its graph
-        here, ``torch.func.vmap`` over scores calls once for each example, ``torch.export`` is refused.
+        the column alone if only one is given. The dtype is that of the ``scores``, else torch's default.
+        Proofs depend on the call and are searched outside of torch's graph: ``torch.compile`` breaks its
+        graph here, ``torch.func.vmap`` over scores calls once for each example, ``torch.export`` is refused.
         """
         if torch.compiler.is_exporting():
             raise UnsupportedError(
@@ -409,7 +411,7 @@ class QueryLayer(Layer):
         return answers.to(tables[0].device if tables else answers.device, dtype)
 
     def _by_forms(self, call: _Call) -> Tensor:
-        """[question or scene, asked...], in the scores' own precision."""
+        """Weights by circuits [question or scene, asked...], in the precision of the scores."""
         if self._are_probabilities:
             for name in self.shapes:
                 _refuse_no_probability(name, call.facts[name])
@@ -431,7 +433,8 @@ class QueryLayer(Layer):
         return counts if counts.requires_grad else _sloping(counts, tables)
 
     def _summed(self, call: _Call) -> Tensor:
-        """The same as sums of proofs: all questions of one scene together, on the processor."""
+        """Weights as sums of proofs [question or scene, asked...], all questions of a scene together, on the
+        CPU."""
         if call.scenes != 1:
             parts = [self._summed(one) for one in call.each()]
             return torch.cat(parts) if parts else _sloping(torch.zeros([0, *call.sizes]), call.tables)
@@ -447,7 +450,8 @@ class QueryLayer(Layer):
         rows: Rows | None = None,
         scores: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
-        """The logarithm of each answer's share of its question's weights, -inf where none is proved."""
+        """Logarithm of each answer's share of its question's weights, -inf without a proof; ``rows`` and
+        ``scores`` are those of a call."""
         weights = self(rows, scores)
         proved = weights > 0
         logs = torch.where(proved, torch.where(proved, weights, 1.0).log(), -math.inf)
@@ -455,9 +459,9 @@ class QueryLayer(Layer):
         return logs - torch.where(total > 0, total, 1.0).log()
 
     def answers(self, inputs: Sequence[Sequence[int]], scores: Mapping[str, Tensor] | None = None) -> Table:
-        """What is proved: columns (question, an index for each asked variable), and a tensor of weights.
+        """Answers that have proofs: columns (question, an index for each asked variable), and their weights.
 
-        ``inputs``: for each question the indices of the given constants.
+        ``inputs``: for each question the indices of the given constants; ``scores`` as in a call.
         """
         if self.algebra != COUNT:
             raise UnsupportedError(
@@ -467,7 +471,7 @@ class QueryLayer(Layer):
         return self._proved([tuple(row) for row in inputs], facts, self.weights.all_rules())
 
     def _bound(self, inputs: Sequence[Row]) -> list[Row]:
-        """What goals ask with: their own constants and those that are given."""
+        """Inputs with the goal's own constants added."""
         return [(*self._read.inputs, *row) for row in inputs]
 
     def _proved(self, inputs: Sequence[Row], facts: Mapping[str, Tensor], rules: Tensor) -> Table:
@@ -482,7 +486,7 @@ class QueryLayer(Layer):
         )
 
     def _scored(self, scores: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """[fact] or [scene, fact]"""
+        """Scores of each neural predicate as [fact] or [scene, fact]."""
         if scores.keys() != self.shapes.keys():
             self._refuse_names(scores)
         return {name: _flat(name, given, self.shapes[name]) for name, given in scores.items()}
@@ -550,14 +554,14 @@ def _read(proof: Proof, goal: str, given: Sequence[str] | None) -> Goal:
 
 
 def _sloping(weights: Tensor, tables: Iterable[Tensor]) -> Tensor:
-    """With a slope of 0 along all tables, also where nothing is proved."""
+    """The weights with a gradient of 0 for all tables, so that a result without proofs has gradients too."""
     for given in tables:
         weights = weights + given.reshape(-1)[:0].sum().to(weights)
     return weights
 
 
 def _constants(name: str, values: Any) -> list[Value]:
-    """A column of a list, an array or a series as a list."""
+    """Convert a column of a list, an array or a series to a list."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise LanguageError(f"the constants of '{name}' are {values!r}", hint="expected a list of them")
     listed = cast("Any", values).tolist() if hasattr(values, "tolist") else list(values)
@@ -570,7 +574,7 @@ def _constants(name: str, values: Any) -> list[Value]:
 
 
 def _depth(depth: int | str, algebra: str) -> int | str:
-    """Calls, or any number of them."""
+    """The depth as a number of calls, or as ``fixpoint``."""
     if isinstance(depth, str) and depth == FIXPOINT and algebra == PROBABILITY:
         return depth
     if not is_whole(depth) or int(depth) < 0:
@@ -579,7 +583,8 @@ def _depth(depth: int | str, algebra: str) -> int | str:
 
 
 def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
-    """How many questions or scenes there are: each question in a scene of its own, or one of either."""
+    """Number of examples of a call: questions, each in its own scene; if there is one question or one scene,
+    the number of the other."""
     scenes = {table.shape[0] for table in given.values() if table.dim() == 2}
     if len(scenes) > 1:
         raise UnsupportedError(f"scores of {' and '.join(map(str, sorted(scenes)))} scenes in one call")
@@ -593,7 +598,7 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
 
 
 def _refuse_no_probability(name: str, scores: Tensor) -> None:
-    """Raise for scores outside of 0 to 1; a slope that is checked by differences steps a little outside."""
+    """Raise an error for scores outside of 0 to 1, with a tolerance for finite differences."""
     known = scores.detach()
     wrong = known[~((known >= -ROUNDED) & (known <= 1 + ROUNDED))]
     if len(wrong):
@@ -601,7 +606,7 @@ def _refuse_no_probability(name: str, scores: Tensor) -> None:
 
 
 def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:
-    """[fact] or [scene, fact]"""
+    """Flatten scores to [fact] or [scene, fact]."""
     shape = tuple(scores.shape)
     lead = len(shape) - len(expected)
     if lead not in (0, 1) or shape[lead:] != expected:
@@ -613,14 +618,14 @@ def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:
 
 
 def _with_counting(program: Program) -> Program:
-    """With the rules that count, and compare, atoms that are uncertain."""
+    """The program with rules that count uncertain atoms and compare their number."""
     predicates = program.signature.predicates
     rules = (s for s in program.uncertain if isinstance(s, Rule) and predicates[s.head.predicate].computed)
     return replace(program, statements=(*program.statements, *rules))
 
 
 def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:
-    """Raise for what the likeliest proofs alone do not tell."""
+    """Raise an error for goals that the most probable proofs alone cannot answer."""
     reached, signature = program.reached([goal]), program.signature
     check_probabilities(program, reached)
     refuse_uncertain_absence(program, [goal])
@@ -649,7 +654,7 @@ def _refuse_valued(learned: Sequence[str], signature: Signature) -> None:
 
 
 def _dtype(scores: Mapping[str, Tensor] | None) -> torch.dtype:
-    """That of the scores; whole numbers and truth values count as numbers of torch's default."""
+    """Dtype of the scores; torch's default for whole numbers and truth values."""
     dtypes = (given.dtype for given in (scores or {}).values() if given.is_floating_point())
     return next(dtypes, torch.get_default_dtype())
 

@@ -1,7 +1,7 @@
-"""The weights of a theory's learned facts and rules as torch parameters.
+"""Weights of a theory's learned facts and rules as torch parameters.
 
-Only facts that exist have a weight, one each; parameters are its logarithm, so that weights stay positive
-and proofs never cancel. Probabilities have their log-odds for parameters.
+Each existing fact of a learned predicate has a weight. The parameters are logarithms, so that weights stay
+positive and proofs never cancel; for probabilities they are log-odds.
 
 >>> import herbrand as hb
 >>> theory = hb.parse('''
@@ -46,9 +46,10 @@ from herbrand.language.syntax import (
 
 
 class RuleWeights(nn.Module):
-    """``learned``: the predicates whose facts have weights to be learned; by default those declared so.
+    """Weights to be learned. ``learned``: predicates whose facts have such weights; by default the declared
+    ones.
 
-    ``probabilities``: weights are between 0 and 1, and start in the middle where none is stated.
+    ``probabilities``: weights are between 0 and 1, and start at 0.5 if none is stated.
     """
 
     _places: Tensor
@@ -73,21 +74,21 @@ class RuleWeights(nn.Module):
         self.register_buffer("_stated", torch.tensor(stated, dtype=torch.float64), persistent=False)
 
     def __len__(self) -> int:
-        """How many numbers are to be learned."""
+        """Number of weights to be learned."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def facts(self) -> dict[str, Tensor]:
-        """The weight of each fact of the learned predicates, in their relations' order."""
+        """Weight of each fact of the learned predicates, in the order of their relations."""
         if not self.predicates:
             return {}
         return {name: self._weights(free) for name, free in zip(self.predicates, self.of_facts, strict=True)}
 
     def rules(self) -> Tensor | None:
-        """The weights of all weighted rules of the program, in its order; ``None`` where none is learned."""
+        """Weights of all weighted rules of the program, in its order; ``None`` if none is learned."""
         return self.all_rules() if len(self.learned_rules) else None
 
     def all_rules(self) -> Tensor:
-        """The same, whether any is learned or none."""
+        """Weights of all weighted rules of the program, in its order, whether or not any is learned."""
         if not len(self.learned_rules):
             return self._stated.double()
         return self._stated.double().index_put((self._places,), self._weights(self.of_rules.double()))
@@ -100,7 +101,7 @@ class RuleWeights(nn.Module):
     def written(self, theory: Theory, left_out: Sequence[str] = ()) -> Theory:
         """The theory with numbers in place of its rules' question marks, and learned facts with weights.
 
-        ``left_out``: predicates of which no fact is kept.
+        ``left_out``: predicates whose facts are left out.
         """
         numbers = iter([weight for _, weight in self.rule_weights()])
         gone = {*self.predicates, *left_out}
@@ -118,7 +119,8 @@ class RuleWeights(nn.Module):
         return Theory(tuple(kept))
 
     def rows(self, predicate: str) -> tuple[tuple[Value, ...], ...]:
-        """The constants of a learned predicate's facts, a column each, in the order of its weights."""
+        """Constants of a learned predicate's facts, a tuple for each argument, in the order of its
+        weights."""
         relation, domains = self.program.relation(predicate), self.program.facts.domains
         types = self.program.column_types(predicate)
         return tuple(
@@ -127,11 +129,11 @@ class RuleWeights(nn.Module):
         )
 
     def _weights(self, free: Tensor) -> Tensor:
-        """What parameters stand for."""
+        """Weights of the parameters: exponentials, or probabilities of log-odds."""
         return free.sigmoid() if self.probabilities else free.exp()
 
     def _free(self, weights: Tensor) -> Tensor:
-        """The parameters that stand for weights."""
+        """Parameters of the weights: logarithms, or log-odds of probabilities."""
         if not self.probabilities:
             return weights.log()
         return torch.where(weights == 1, 0.5, weights).logit()
@@ -151,7 +153,7 @@ class RuleWeights(nn.Module):
 
 
 def as_rule(choice: Choice) -> Choice | Rule:
-    """A choice of one head, of one probability, as a rule of that weight; others as they are.
+    """Convert a choice with one head and one probability to a rule of that weight; others unchanged.
 
     >>> from herbrand.language.parse import parse_theory
     >>> from herbrand.language.show import statement_text
