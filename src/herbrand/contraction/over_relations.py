@@ -60,7 +60,7 @@ class Contracted:
     if listed.
 
     Values are of the plan's algebra: truth values with backgrounds come as counts, true if not 0. ``columns``
-    name the output's axes in ``rows``; ``everywhere`` has the column ``v`` only. None has no rows.
+    name the output's axes in ``rows``; ``everywhere`` has the column ``v`` only. Either may be None.
     """
 
     columns: tuple[str, ...]

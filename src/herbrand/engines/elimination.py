@@ -57,7 +57,8 @@ MOST_OF_THE_MEMORY = 0.25
 @dataclass(frozen=True, eq=False)
 class Messages:
     """Messages from atoms of one size to neighbours of one size. ``chances`` [atom, its value, the
-    neighbour's value]: conditional probability of the atom's value, or 1 for its best value."""
+    neighbour's value]: conditional probability of the atom's value; in the algebra ``maximum`` 1 for its best
+    value, else 0."""
 
     atoms: Array
     neighbours: Array
@@ -201,8 +202,8 @@ def least_width(links: np.ndarray, enough: float = math.inf, budget: Budget = UN
 def _has_core(links: np.ndarray, degree: int, budget: Budget) -> bool:
     """Whether the graph has a subgraph in which each vertex has at least ``degree`` neighbours.
 
-    Vertices of lower degree are removed until none is left. After PEELINGS rounds the answer is no: the graph
-    has a thin rim.
+    Vertices of lower degree are removed repeatedly. If that takes more than PEELINGS rounds, as in graphs
+    with a long thin rim, the answer is no.
     """
     count = int(links.max(initial=-1)) + 1
     if len(links) > MOST_PEELED:

@@ -1,1 +1,2 @@
-"""Factor graphs of programs: atoms, factors over them, and for how many ground ones each stands."""
+"""Factor graphs of programs: atoms, factors over them, and the number of ground parts
+that each represents."""

@@ -27,7 +27,7 @@ class Network(NamedTuple):
     ``members``: edges by which axis a is a member of quantifiers' factors, from ``member_starts[a]`` on;
     ``maker`` [axis]: factor that defines a helper, -1 for an atom. ``near_tables`` and ``near_axes``: parts
     of a block's weight; ``strides`` [near table]: distance of the entries of two consecutive values of the
-    block's first atom. ``alone`` [block]: whether it is one atom of which no helper depends.
+    block's first atom. ``alone`` [block]: whether it is one atom on which no helper depends.
     """
 
     graph: FactorGraph

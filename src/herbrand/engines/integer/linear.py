@@ -56,7 +56,8 @@ class Linear:
             self.enter(first[own], places, 1.0)
 
     def new(self, count: int, *, whole: bool = False) -> Columns:
-        """Add ``count`` variables from 0 to 1; ``whole``: integer, which others become through their rows."""
+        """Add ``count`` variables from 0 to 1; with ``whole`` they are restricted to 0 and 1, as rows do
+        for the others."""
         self.objective.append(np.zeros(count))
         self.whole.append(np.full(count, whole))
         self.variable_count += count

@@ -84,7 +84,7 @@ class RegionState:
 @dataclass(frozen=True)
 class Regions:
     """Settings of regions. ``cost``: bound on the entries of a region's table. ``joint``: regions exchange
-    joint counts, else of one element at a time. ``merge``: formulas are merged into clusters. Without
+    joint counts, else messages about one element. ``merge``: formulas are merged into clusters. Without
     ``lift`` each region is one ground formula, as in ``bp``. ``partial``: if counting all is too expensive,
     regions take some constants at a time. ``starts``: number of runs from different messages, the last from
     the fixed point of ``bp``. Of the runs at rest the one with the largest lower bound on the log-partition
@@ -279,8 +279,8 @@ class Regions:
         return part, state.runs[part].index(best[part])
 
     def _waiting(self, part: RegionPart, runs: tuple[RegionRun, ...]) -> int | None:
-        """Number of the first run that is not done; of a new one, on gentler regions, if none
-        came to rest."""
+        """Number of the first run that is not done; of a new one, on gentler regions, if none came to
+        rest; else None."""
         for number, run in enumerate(runs):
             if not self._at_rest(run) and run.rounds < ROUNDS_A_START:
                 return number
