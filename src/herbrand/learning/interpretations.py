@@ -81,8 +81,8 @@ Probabilities = dict[Group, np.ndarray]
 
 
 def with_starts(theory: Theory) -> Theory:
-    """Replace ``? ::`` by numbers, so that the theory can be lowered; raise UnsupportedError if it has
-    weighted or hard formulas."""
+    """Replace ``? ::`` by numbers, so that the theory can be lowered. Raise UnsupportedError if it has
+    weighted or hard formulas, or a statement that mixes kinds of probabilities."""
     for formula in theory.formulas:
         raise UnsupportedError(
             "probabilities are learned from theories of choices and rules alone, without weighted or hard "

@@ -30,7 +30,7 @@ from herbrand.nn.logic_layer import LogicLayer
 
 LAYERS, DAMPING = 5, 0.5
 NUDGE = 0.01
-"""Standard deviation of initial weights if predicates are latent: at 0 the gradient would be zero."""
+"""Standard deviation of initial weights if predicates are latent: at 0 no gradient passes through these."""
 METHOD = Method("layers", "log-likelihood", 200, 1e-6, errors=-1, effects=200)
 
 

@@ -185,7 +185,7 @@ def _highest(objective: Likelihood, first: np.ndarray, penalty: Penalty, setting
     dice, size = np.random.default_rng(settings.seed), len(first)
     count = settings.starts or (STARTS if objective.sides.hidden else 1)
     if objective.sides.hidden and not first.any():
-        first = dice.normal(0, 0.1, size)  # at 0 hidden atoms are often symmetric, so the gradient is zero
+        first = dice.normal(0, 0.1, size)  # at 0 hidden atoms are often symmetric, and stay so
     points = [first, *(first + dice.normal(0, 1, (count - 1, size)))]
     patience, slope = METHOD.patience(settings), slope_of(objective, newton=False)
     best, height = None, -math.inf

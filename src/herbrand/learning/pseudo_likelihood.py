@@ -208,7 +208,7 @@ def indifferent(atoms: int, alternatives: int, width: int) -> Conditionals:
 
 @dataclass(frozen=True, eq=False)
 class _Difference:
-    """What each alternative value of some atoms adds to one template's count."""
+    """Changes of one template's count by each alternative value of some atoms."""
 
     codes: np.ndarray
     by: np.ndarray  # [atom, alternative]

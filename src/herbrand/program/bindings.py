@@ -256,7 +256,7 @@ class Bindings:
 
 @dataclass(frozen=True)
 class Limit:
-    """Budget and most rows of a table of bindings; ``span`` is the statement to blame."""
+    """Budget and most rows of a table of bindings; ``span``: position of the statement, for errors."""
 
     budget: Budget
     rows: float = math.inf

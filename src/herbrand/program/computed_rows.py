@@ -304,8 +304,8 @@ class Computation:
         return clauses
 
     def _relied_on(self, rule: Rule) -> tuple[BodyLiteral, ...]:
-        """Body literals that hold in every world counted, without comparisons of variables that only the
-        others bind."""
+        """Body literals that may be relied on, without comparisons of variables that only other literals
+        bind."""
         # Weights are no probabilities where aggregates are computed: their rows must be exact.
         exact = rule.head.predicate in self._aggregated
         body = self._certain_part(rule.body, self.uncertain if exact else self._doubted)

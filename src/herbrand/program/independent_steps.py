@@ -3,12 +3,11 @@
 A variable may be summed out of a product of atoms if every uncertain atom in the product contains it. Rows
 that differ in it then depend on different facts, so the probability that some row holds is one minus the
 product of the probabilities that each fails: ⊕ of the algebra ``independent``. A clause becomes a chain of
-clauses, each of which sums out one variable, and over these the algebra is exact. This works whenever no two
-uncertain atoms have one predicate and the variables are nested (hierarchical): for any two that are summed
-out, one occurs in all uncertain atoms of the other, or they share none. What the atoms of a rule share is
-taken out of them first: ``on(x)`` in ``good(x, y) :- thing(x, y), on(x)``. Steps run as joins of whole
-tables, in memory or in a database.
-
+clauses, each of which sums out one variable, and over these the algebra is exact: a safe plan (Dalvi and
+Suciu 2004). This works whenever no two uncertain atoms have one predicate and the variables are nested
+(hierarchical): for any two that are summed out, one occurs in all uncertain atoms of the other, or they share
+none. What the atoms of a rule share is taken out of them first: ``on(x)`` in
+``good(x, y) :- thing(x, y), on(x)``. Steps run as joins of whole tables, in memory or in a database.
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory

@@ -125,7 +125,7 @@ class StoredRules:
         return steps
 
     def _refuse_denied(self, name: str, rounds: Rounds, request: Request) -> None:
-        """Raise ContradictionError if an atom that is stated to be false has a proof."""
+        """Raise UnsupportedError if an atom that is stated to be false has a proof."""
         if not self.program.is_derived(name) or not self.stored.tables[name].counts[1]:
             return
         false = rounds.source.false(name)
