@@ -1,6 +1,6 @@
 """Sums of products over named axes: stated once, planned once, run in any algebra.
 
-`expression` (what) → `order`, `distinct`, `planner` (how, at what cost) → `dense`, `sparse` (the arithmetic)
+`expression` (what) → `order`, `planner` (how, at what cost) → `dense`, `sparse` (the arithmetic)
 → `execute` (one call for all of it). Nothing in here knows about logic. Names are imported when first used,
 so that ``herbrand.contraction.expression`` alone costs no torch.
 

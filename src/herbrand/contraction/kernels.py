@@ -1,4 +1,4 @@
-"""Compiled loops over compressed rows that neither scipy nor torch has.
+"""Loops over compressed rows that neither scipy nor torch has.
 
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1])
 >>> sampled_products(pointers, columns, np.ones((2, 1)), np.array([[2.0], [5.0]]))

@@ -1,4 +1,4 @@
-"""Compiled loops of Gibbs sweeps over blocks of atoms.
+"""Loops of Gibbs sweeps over blocks of atoms, compiled for large networks.
 
 A chain's state is the value of every axis, helpers included, and for each quantifier's factor the number of
 its members that hold, so that the change of an atom costs only what depends on it.
