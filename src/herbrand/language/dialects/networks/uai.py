@@ -145,7 +145,7 @@ class _Tokens:
         return self.stretch(self.taken - 1, 1)
 
     def stretch(self, first: int, count: int) -> Span:
-        """Where so many words stand."""
+        """Span of ``count`` words."""
         last = first + count - 1
         return Span(self.source, self.starts[first], self.starts[last] + len(self.texts[last]))
 

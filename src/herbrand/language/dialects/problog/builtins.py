@@ -1,8 +1,8 @@
-"""Built-in predicates that are read as comparisons, where the file defines none of their name.
+"""Built-in predicates that are read as comparisons, unless the file defines predicates of their names.
 
-``succ(X, Y)`` and ``plus(X, Y, Z)`` are equations for what has no value yet. ``number(X)`` and other tests of
-types are comparisons of ``X`` with itself, known by the name of the test: where ``X`` has no value is told as
-for ``==``, and what the test says else is decided by what can stand there.
+``succ(X, Y)`` and ``plus(X, Y, Z)`` become equations for the argument without a value. ``number(X)`` and
+other type tests become comparisons of ``X`` with itself, marked with the name of the test: whether ``X`` has
+a value is analysed as for ``==``, and if it has one, the constants that can stand there decide the test.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ def with_tests(
     tests: dict[Span, str],
     known: Set[str] = frozenset(),
 ) -> Body:
-    """A body with comparisons for these predicates; ``own``: what each is in the file, by its name here;
-    ``known``: the variables that every call gives a value."""
+    """Replace these predicates in a body by comparisons, and note type tests in ``tests``.
+
+    ``own``: indicator in the file, such as ``succ/2``, of each predicate by its name here. ``known``:
+    variables to which every call gives a value.
+    """
     known, given, literals = {*known}, variables_of(list(heads)).keys(), list[BodyLiteral]()
     for literal in body:
         atom = unnegated(literal)
@@ -76,8 +79,8 @@ def _as_test(
 
 
 def _equation(atom: Atom, known: Set[str], given: Set[str]) -> Computed:
-    """The equation for the argument that has no value yet, by choice for one that no caller gives; else for
-    the sum. ``given``: what callers may give."""
+    """The equation for an argument without a value, preferably one that no caller can give; else for the
+    sum. ``given``: variables to which callers may give values."""
     first, *between, total = atom.arguments
     second = between[0] if between else Constant(1)
     ways: list[tuple[Term, Expression]] = [
@@ -94,8 +97,8 @@ def _equation(atom: Atom, known: Set[str], given: Set[str]) -> Computed:
 def decided(
     clauses: Sequence[PrologClause], asked: Sequence[Atom], tests: Mapping[Span, str], names: PredicateNames
 ) -> list[PrologClause]:
-    """The clauses with what tests of types come to, whose variables have values; where some values pass and
-    others do not, that is an atom of those that pass."""
+    """Replace type tests, whose variables have values by now, by their truth; if only some of the possible
+    values pass, by an atom that lists these."""
     if TYPE_TESTS.keys().isdisjoint(name.removeprefix("not ") for name in tests.values()):
         return list(clauses)
     work = _Decisions(clauses, asked, tests, names)
@@ -107,7 +110,7 @@ def decided(
 
 
 class _Decisions:
-    """``made``: clauses that list what passes a test."""
+    """Decisions on type tests; ``made``: clauses that list the values which pass a test."""
 
     def __init__(
         self,
@@ -127,13 +130,13 @@ class _Decisions:
 
     @cached_property
     def _rounds(self) -> bool:
-        """Whether some number is written as ``1.0``, which is ``1`` here."""
+        """Whether some number is written like ``1.0``, which is ``1`` here."""
         leaves = (leaf for clause in self._clauses for part in clause.formulas for leaf in walk(part))
         terms = (term for leaf in leaves for term in leaf_terms(leaf) if isinstance(term, Constant))
         return any(isinstance(t.value, int) and t.span and {*".eE"} & {*t.span.text} for t in terms)
 
     def decided(self, literal: BodyLiteral, number: int) -> BodyLiteral:
-        """What a literal of a clause, by its number, comes to."""
+        """The literal of clause ``number``, or the result of its type test."""
         test = self._tests.get(literal.span, "") if literal.span is not None else ""
         name = test.removeprefix("not ")
         if not isinstance(literal, Comparison) or name not in TYPE_TESTS:
@@ -148,7 +151,7 @@ class _Decisions:
         return atom if test == name else Not(atom, literal.span)
 
     def _values(self, literal: Comparison, name: str, number: int) -> list[Constant]:
-        """What a test's variable can be; a computed number stands for all of them."""
+        """Constants that the variable of a test can be; a 0 represents all computed numbers."""
         if isinstance(literal.left, Constant):
             return [literal.left]
         place = (number, literal.left.name)

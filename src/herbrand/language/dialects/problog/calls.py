@@ -1,9 +1,9 @@
-"""The values that clauses are called with, where a clause computes with what only its caller knows.
+"""Magic sets: predicates of calls, for clauses that compute with values that only their callers give.
 
 ``p(X) :- X > 0, Y is X - 1, p(Y)`` has no value for ``X`` but the caller's. Prolog runs from the query down;
-here rules run upwards, so the calls become a predicate of their own: the query ``p(3)`` is one call, and each
-call of the clause makes another one. This is the transformation by magic sets (Bancilhon and others, 1986),
-for those arguments alone that have no value otherwise.
+here rules run upwards, so calls get a predicate: the query ``p(3)`` is one call, and each call of the clause
+makes another one. This is the transformation by magic sets (Bancilhon and others, 1986), for those arguments
+alone that have no value otherwise.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from herbrand.language.syntax import (
 )
 
 Places = Mapping[str, tuple[int, ...]]
-"""Some arguments of predicates."""
+"""Positions of some arguments of each predicate."""
 
 
 def with_calls(
     clauses: Sequence[PrologClause], asked: Sequence[Atom], names: PredicateNames
 ) -> list[PrologClause]:
-    """The clauses with an atom more for what their callers give them, and the clauses that list the calls.
+    """Add to clauses an atom for the values that their callers give, and clauses that derive the calls.
 
     ``asked``: the atoms of queries and evidence, which call first.
     """
@@ -62,7 +62,7 @@ def _with_calls_at(
     asked: Sequence[Atom],
     names: PredicateNames,
 ) -> list[PrologClause]:
-    """The same for these ``places``; raises where a call does not give one of them."""
+    """The same for these ``places``; raises LanguageError if a call does not give one of them a value."""
     work = _Calls(places, silent, names)
     guarded = [work.guarded(clause) for clause in clauses]
     calls, refused = list[PrologClause](), dict[str, LanguageError]()
@@ -93,8 +93,10 @@ def _with_calls_at(
 def without_unasked(
     clauses: Sequence[PrologClause], names: Collection[str], asked: Sequence[Atom]
 ) -> list[PrologClause]:
-    """The clauses without those that rest on some of these predicates where no query leads to one. A clause
-    of several heads stays for each that a query leads to."""
+    """Drop the clauses that depend on a predicate of ``names`` to which no query leads.
+
+    A clause of several heads stays if a query leads to one of them.
+    """
     above, below = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for clause in clauses:
         heads = {head.predicate for head in clause.heads}
@@ -113,8 +115,8 @@ def without_unasked(
 
 
 def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
-    """The arguments that some clause leaves to anything, as ``0.9::t(_)`` does: asked for its answers such a
-    predicate has no value to give."""
+    """Arguments that some clause leaves open to any value, as ``0.9::t(_)`` does: answers of such a predicate
+    give no value."""
     places: dict[str, tuple[int, ...]] = {}
     for clause in clauses:
         for head in () if clause.fails else clause.heads:
@@ -125,7 +127,7 @@ def _free_places(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
 
 
 def _add_places(places: dict[str, tuple[int, ...]], head: Atom, names: Set[str]) -> None:
-    """Where these variables stand in a head, each at one place, beside the places that were found before."""
+    """Add the position of each of these variables in a head to ``places``, unless it is already there."""
     known = set(places.get(head.predicate, ()))
     for name in names:
         own = [i for i, term in enumerate(head.arguments) if isinstance(term, Variable) and term.name == name]
@@ -136,9 +138,10 @@ def _add_places(places: dict[str, tuple[int, ...]], head: Atom, names: Set[str])
 
 
 def _called_places(clauses: Sequence[PrologClause], first: Places) -> tuple[Places, Places]:
-    """The arguments of each predicate that only a caller can give values, and those that give none.
+    """Arguments of each predicate that only a caller can give values, and those at which answers give none.
 
-    ``first``: those that callers give in any case."""
+    ``first``: arguments that callers give in any case.
+    """
     called, silent = dict(first), _free_places(clauses)
     clauses = [clause for clause in clauses if clause.body]
     for name, places in called.items():
@@ -157,8 +160,10 @@ def _called_places(clauses: Sequence[PrologClause], first: Places) -> tuple[Plac
 
 
 def _handed_computed(clauses: Sequence[PrologClause], places: Places) -> Places:
-    """These places, with all for which a call has what is computed, and those of limits: a count of rounds
-    ends what else callers hand on, though atoms of the clause would list it as well."""
+    """The places, with those at which calls pass computed values, and those of the limits of such values.
+
+    A count that is passed too ends the calls, though atoms of the clause would list its values as well.
+    """
     handed = dict(places)
     for clause in clauses:
         computed = computed_in(clause.body)
@@ -172,13 +177,13 @@ def _handed_computed(clauses: Sequence[PrologClause], places: Places) -> Places:
 
 
 def _give(places: dict[str, tuple[int, ...]], atom: Atom, names: Set[str]) -> None:
-    """Add the places where an atom has one of these variables."""
+    """Add the positions at which an atom has one of these variables."""
     own = {place for place, t in enumerate(atom.arguments) if isinstance(t, Variable) and t.name in names}
     places[atom.predicate] = tuple(sorted(own.union(places[atom.predicate])))
 
 
 def _limits(body: Body, names: Set[str]) -> Iterator[str]:
-    """The variables that one of these is above or below."""
+    """Yield the variables that order comparisons compare with one of ``names``."""
     for part in body:
         if isinstance(part, Comparison) and part.operator not in ("=", "!="):
             compared = variables_of(part).keys()
@@ -186,8 +191,10 @@ def _limits(body: Body, names: Set[str]) -> Iterator[str]:
 
 
 def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...]]:
-    """The arguments left to anything for which a call has a number that is computed there, that no other
-    atom has and no equation names: no constant may be this number, so that anything is what is called."""
+    """Open arguments to which a call passes a number that its clause computes and no other atom has.
+
+    This number may be no constant, so a clause that holds for any value must get its values from calls.
+    """
     handed, free = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
     for name, place in sorted(open_places(clauses)):
         free[name] = (*free.get(name, ()), place)
@@ -208,7 +215,8 @@ def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...
 
 
 def _late(body: Body, places: Places, silent: Places) -> Iterator[set[str]]:
-    """What each call needs that only goals behind it would give: there its caller has to."""
+    """Yield for each call the variables that it needs and that only later goals give: the caller must give
+    them."""
     tests = [part for part in body if isinstance(part, Comparison | Computed)]
     for place, literal in enumerate(body):
         atom = literal.operand if isinstance(literal, Not) else literal
@@ -220,7 +228,7 @@ def _late(body: Body, places: Places, silent: Places) -> Iterator[set[str]]:
 
 
 def _missing(body: Body, needed: set[str], silent: Places) -> set[str]:
-    """The needed variables that have no value, but for those that the body computes from the others."""
+    """Needed variables without a value, except those that the body computes from the others."""
     tests = [part for part in body if isinstance(part, Comparison | Computed)]
     computed = {test.left.name for test in tests if test.operator == "=" and isinstance(test.left, Variable)}
     known = valued(body, silent)
@@ -229,7 +237,7 @@ def _missing(body: Body, needed: set[str], silent: Places) -> set[str]:
 
 
 def _needed(body: Body, places: Places) -> set[str]:
-    """The variables that goals compute with, compare, or hand on."""
+    """Variables that goals compute with, compare by order, or pass to arguments at ``places``."""
     needed: set[str] = set()
     for literal in body:
         match literal:
@@ -251,7 +259,7 @@ def _at(atom: Atom, places: Places) -> list[Term]:
 
 
 def _called(clauses: list[PrologClause], guards: set[str]) -> list[PrologClause]:
-    """The clauses without those that nobody calls: nothing says which values these are for."""
+    """Drop the clauses that depend on calls which nothing makes, as they have no values."""
     while True:
         silent = guards - {head.predicate for clause in clauses for head in clause.heads}
         if not silent:
@@ -265,7 +273,7 @@ def _rests_on(clause: PrologClause, predicates: set[str]) -> bool:
 
 
 def _without_unused(body: list[BodyLiteral], call: Atom) -> list[BodyLiteral]:
-    """The body without values of variables that nothing else of the clause names."""
+    """The body without equations for variables that nothing else in the clause names."""
     while True:
         named = Counter(name for part in (call, *body) for name in variables_of(part))
         left = [part for part in body if not (assigned := _assigned(part)) or named[assigned] > 1]
@@ -275,13 +283,13 @@ def _without_unused(body: list[BodyLiteral], call: Atom) -> list[BodyLiteral]:
 
 
 def computed_in(body: Body) -> set[str]:
-    """The variables to which arithmetic gives a value, whatever it is of."""
+    """Variables to which arithmetic gives a value."""
     tests = (part for part in body if isinstance(part, Computed))
     return {name for test in tests if (name := _assigned(test)) is not None}
 
 
 def _assigned(literal: BodyLiteral) -> str | None:
-    """The variable that a test gives a value, which always has one."""
+    """The variable on the left of an equation; ``None`` for any other literal."""
     match literal:
         case (
             Comparison(operator="=", left=Variable(name=name))
@@ -299,16 +307,16 @@ def _refuse_unknown(call: Atom, known: set[str]) -> None:
 
 
 class _Calls:
-    """Clauses and their calls, by the arguments that callers give."""
+    """Maker of call atoms, over the arguments that callers give, and of the clauses that derive them."""
 
     def __init__(self, places: Places, silent: Places, names: PredicateNames) -> None:
-        """``silent``: the places to which atoms give no values, ``places`` among them."""
+        """``silent``: arguments at which atoms give no values, including ``places``."""
         self._places, self._silent, self._names = places, silent, names
         self.made: list[PrologClause] = []
         self.guards: set[str] = set()
 
     def call(self, atom: Atom) -> Atom | None:
-        """The atom that says that another one is called; ``None`` where nobody needs to know."""
+        """The call atom of an atom; ``None`` if callers of its predicate need not give values."""
         if atom.predicate not in self._places:
             return None
         terms = tuple(_at(atom, self._places))
@@ -316,7 +324,7 @@ class _Calls:
         return Atom(name, terms, atom.span)
 
     def guarded(self, clause: PrologClause) -> PrologClause:
-        """The clause for those values alone that it is called with, if it has no others or hands them on."""
+        """Add the call atom to a clause that has no other values for its arguments, or passes them on."""
         if not any(head.predicate in self._places for head in clause.heads):
             return clause
         atoms = [unnegated(part) for part in clause.body]
@@ -342,7 +350,7 @@ class _Calls:
         return replace(clause, body=(guard, *clause.body))
 
     def made_by(self, clause: PrologClause) -> Iterator[PrologClause]:
-        """What a clause calls, under what must hold for it to come so far."""
+        """Yield clauses that derive the calls which a clause makes, from the goals before each call."""
         for place, literal in enumerate(clause.body):
             atom = unnegated(literal)
             call = self.call(atom) if isinstance(atom, Atom) else None
@@ -361,7 +369,7 @@ class _Calls:
     def _limiting(
         self, body: Body, before: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]
     ) -> list[BodyLiteral]:
-        """The atoms that give limits to what is computed from the goals that stand there."""
+        """Atoms of a computing body that give values to limits of variables with values from ``before``."""
         if not computed_in(body):
             return []
         known = valued([*before, *tests], self._silent)
@@ -377,7 +385,7 @@ class _Calls:
     def _giving(
         self, wanted: Set[str], body: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]
     ) -> list[BodyLiteral]:
-        """The first atom that gives the wanted variables values, by tests too; else as many as it takes."""
+        """The first atom that gives the wanted variables values, by tests too; else as many as necessary."""
         atoms = [part for part in body if isinstance(part, Atom)]
         ways = [[], *([atom] for atom in atoms), *(atoms[:count] for count in range(2, len(atoms)))]
         enough = (way for way in ways if wanted <= valued([*way, *tests], self._silent))

@@ -1,7 +1,7 @@
-"""Goals that mean something else in Prolog while a variable of theirs has no value yet.
+"""Analysis of goals that have another meaning in Prolog while one of their variables has no value.
 
-``X \\== Y`` before a goal that binds ``Y`` always holds there, and is a comparison in rules. Such goals are
-found here, but where every call that the queries lead to brings the value: where ``p(1, 2)`` is asked,
+``X \\== Y`` before a goal that binds ``Y`` always holds in Prolog, but is a comparison in rules. This module
+finds such goals, except where every call that the queries lead to gives the value: if ``p(1, 2)`` is asked,
 ``p(X, Y) :- e(X, Z), Z \\== Y, p(Z, Y)`` is fine.
 """
 
@@ -27,9 +27,9 @@ from herbrand.language.syntax import (
 )
 
 Places = frozenset[int]
-"""The arguments of a predicate that have a value in every call."""
+"""Positions of the arguments of a predicate that have a value in every call."""
 OpenPlace = tuple[str, int]
-"""A predicate, and an argument that some answer of it may leave without a value."""
+"""A predicate, and the position of an argument that some answer may leave without a value."""
 
 
 TYPE_TESTS: dict[str, Callable[[Value], bool]] = {
@@ -40,7 +40,7 @@ TYPE_TESTS: dict[str, Callable[[Value], bool]] = {
     **dict.fromkeys(["nonvar", "ground", "atomic", "simple"], lambda value: True),
     **dict.fromkeys(["var", "compound", "is_list"], lambda value: False),
 }
-"""What each says of a value; of a variable without one ``var`` alone holds."""
+"""Result of each type test on a value; on a variable without one, only ``var`` holds."""
 
 
 EarlyGoal = tuple[str, Span | None]
@@ -50,10 +50,10 @@ EarlyGoal = tuple[str, Span | None]
 def early_goals(
     clauses: Sequence[PrologClause], asked: Iterable[Atom], tests: Collection[Span]
 ) -> dict[str, EarlyGoal]:
-    """Of each predicate that has such a goal the first one.
+    """The first such goal of each predicate that has one.
 
-    ``asked``: what queries and evidence call first; nothing is known of a predicate that no query leads to.
-    ``tests`` are comparisons that give no variable a value.
+    ``asked``: atoms that queries and evidence call first; where none of them leads, no argument is assumed to
+    have a value. ``tests``: comparisons that give no variable a value.
     """
     waiting = [clause for clause in clauses if any(map(_waits, clause.body))]
     if not waiting:
@@ -71,12 +71,12 @@ def early_goals(
 
 
 def _waits(literal: BodyLiteral) -> bool:
-    """Whether it matters to a goal which variables have values by then."""
+    """Whether the meaning of a goal depends on which variables have values."""
     return isinstance(literal, Not | Comparison) and bool(_variables(literal))
 
 
 def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
-    """The arguments that some answer may leave without a value. A clause that fails has none."""
+    """Arguments that some answer may leave without a value; a clause that fails has no answer."""
     answering = [clause for clause in clauses if variables_of(clause.heads) and not clause.fails]
     places, waiting = set[OpenPlace](), answering
     while waiting:
@@ -95,12 +95,15 @@ def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
 
 
 def has_value(term: Term, known: Collection[str]) -> bool:
-    """``known``: the variables that have one."""
+    """Whether a term has a value; ``known``: variables that have one."""
     return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
 
 
 def holds_without(test: str | None, left: Term, right: Term) -> bool | None:
-    """Whether a test holds of which some variable has no value; ``said``: the test's name."""
+    """Whether a test holds of which some variable has no value; ``None`` if that is not known.
+
+    ``test``: name of the test.
+    """
     same = left == right != Variable("_")
     holds = {"==": same, "\\==": not same, "\\=": False, "not \\=": True}.get(test or "")
     if test is None or (name := test.removeprefix("not ")) not in TYPE_TESTS:
@@ -109,14 +112,16 @@ def holds_without(test: str | None, left: Term, right: Term) -> bool | None:
 
 
 def passes(test: str, value: Value) -> bool | None:
-    """Whether a value passes a test of types; ``None`` if a test of this name is none."""
+    """Whether a value passes a type test; ``None`` if ``test`` is not the name of one."""
     name = test.removeprefix("not ")
     return (test == name) == TYPE_TESTS[name](value) if name in TYPE_TESTS else None
 
 
 def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPlace]) -> set[str]:
-    """The variables that have a value behind a goal; answers may leave ``unsure`` arguments without one. What
-    is computed with, or compared as numbers, has one: in Prolog it is an error otherwise."""
+    """Variables that have a value after a goal; answers may leave ``unsure`` arguments without one.
+
+    Variables in arithmetic and order comparisons have one, as Prolog raises an error otherwise.
+    """
     if isinstance(literal, Atom):
         sure = (t for i, t in enumerate(literal.arguments) if (literal.predicate, i) not in unsure)
         return known.union(term.name for term in sure if isinstance(term, Variable))
@@ -130,7 +135,7 @@ def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPl
 def _called(
     clauses: Sequence[PrologClause], asked: Iterable[Atom], unsure: Collection[OpenPlace]
 ) -> dict[str, Places]:
-    """What every call of a predicate brings, from the queries down."""
+    """Arguments that have a value in every call of each predicate, from the queries down."""
     rules: dict[str, list[tuple[Atom, Body]]] = defaultdict(list)
     for clause in clauses:
         for head in clause.heads if clause.body else ():
@@ -149,7 +154,7 @@ def _called(
 
 
 def given_by_calls(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> list[set[str]]:
-    """Of each clause the variables that every call gives a value. ``asked``: what is called first."""
+    """For each clause, the variables to which every call gives a value. ``asked``: atoms called first."""
     called = _called(clauses, asked, open_places(clauses))
     given = ([_given(head, called.get(head.predicate, Places())) for head in c.heads] for c in clauses)
     return [set.intersection(*each) for each in given]
@@ -160,13 +165,13 @@ def _brought(atom: Atom, known: set[str]) -> Places:
 
 
 def _given(head: Atom, places: Places) -> set[str]:
-    """The variables of a clause whose values its caller brings."""
+    """Variables of a clause to which its caller gives values."""
     terms = [head.arguments[place] for place in places]
     return {term.name for term in terms if isinstance(term, Variable)}
 
 
 def _calls(body: Body, known: set[str], unsure: Collection[OpenPlace]) -> Iterator[tuple[Atom, set[str]]]:
-    """The atoms that a clause calls, each with the variables that have a value there."""
+    """Yield the atoms that a clause calls, each with the variables that have a value at that point."""
     for literal, bound in _walked(body, known, unsure):
         atom = unnegated(literal)
         if isinstance(atom, Atom):
@@ -188,8 +193,11 @@ def _first_early(
     unsure: Collection[OpenPlace],
     wanted: Collection[str],
 ) -> EarlyGoal | None:
-    """``known``: the variables that have a value before the first goal; ``wanted``: those that have one in an
-    answer, where a goal binds them or not."""
+    """The first goal of a body that is tried before one of its variables has a value, if any.
+
+    ``known``: variables that have a value before the first goal. ``wanted``: variables of called heads, which
+    matter in negated goals even if no other goal has them.
+    """
     goals_with = Counter(name for literal in body for name in _variables(literal))
     for literal, bound in _walked(body, known, unsure):
         match literal:

@@ -1,8 +1,8 @@
-"""Bodies of clauses: goals of Prolog as the literals of a rule, an alternative each.
+"""Bodies of clauses: conversion of Prolog's goals to literals of rules.
 
-A disjunction gives several bodies. What is negated as a whole becomes a predicate of its own, with the
-variables that it shares with the rest of its clause. Names that no language of facts and rules can have
-(functors, lists, control, what changes the program) are refused.
+A disjunction becomes several bodies. A negated compound goal becomes an auxiliary predicate over the
+variables that it shares with the rest of its clause. Goals that no language of facts and rules can have
+(functors, lists, control, changes of the program) are refused.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _ARITHMETIC: dict[tuple[str, int], Sign] = {
 }  # fmt: skip
 _FUNCTIONS = {sign: function for function, sign in reversed(_ARITHMETIC.items())}
 LARGEST_EXPONENT = 9
-"""Powers up to here are written as products."""
+"""Powers up to this exponent are written as products."""
 _NUMERIC = {"is", "=:=", "=\\=", "<", "=<", ">", ">="}
 _TESTS = {"==", "\\==", "\\=", "@<", "@=<", "@>", "@>="}
 _REFUSED = {
@@ -92,15 +92,15 @@ NO_ATOMS = {
     "otherwise/0",
 }
 NO_ATOMS |= {f"{sign}/2" for sign in _SIGNS}
-"""What a body reads as something else than an atom, so that a clause of it would say nothing."""
+"""Goals that bodies do not read as atoms, so that a clause that defines one would have no effect."""
 MOST_NUMBERS = 100_000
-"""Of one ``between``."""
+"""Most numbers in the range of one ``between``."""
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class PrologClause:
-    """``chances``: nothing for a rule or fact, which has one head."""
+    """A clause. ``chances``: probability of each head; empty for a rule or fact, which has one head."""
 
     heads: tuple[Atom, ...]
     body: Body
@@ -113,7 +113,7 @@ class PrologClause:
 
     @property
     def fails(self) -> bool:
-        """Whether a goal of its body is ``fail``: then it has no answer."""
+        """Whether a goal of its body is ``fail``, so that it has no answer."""
         return Truth(False) in self.body
 
     @property
@@ -122,8 +122,8 @@ class PrologClause:
 
 
 class Goals:
-    """Reads the bodies of one file. ``made`` are the clauses of the predicates that it had to make, ``tests``
-    the comparisons that give no variable a value, by their places."""
+    """Reader of the bodies of one file. ``made``: clauses of the predicates that it made. ``tests``: names of
+    comparisons that give no variable a value, by their spans."""
 
     def __init__(self, names: PredicateNames) -> None:
         self._names = names
@@ -132,11 +132,11 @@ class Goals:
         self.made: list[PrologClause] = []
 
     def bodies(self, goal: PrologTerm, whole: PrologTerm) -> list[Body]:
-        """The alternatives of a goal that is part of a whole clause."""
+        """Bodies for the alternatives of a goal; ``whole``: the clause that contains it."""
         return [tuple(body) for body in self._alternatives(goal, whole)]
 
     def atom(self, term: PrologTerm, open_ended: bool = False) -> Atom:
-        """An atom; ``open_ended``: each ``_`` gets a name of its own, as a head needs it."""
+        """Read an atom; ``open_ended``: give each ``_`` a distinct name, as heads need it."""
         if term.kind != "name":
             hint = "a capital begins a variable; names begin small" if term.kind == "variable" else ""
             raise LanguageError(f"{term} stands where an atom is expected", span=term.span, hint=hint)
@@ -148,7 +148,7 @@ class Goals:
         return Atom(self._names.of(term.name, len(arguments)), arguments, term.span)
 
     def head(self, term: PrologTerm) -> Atom:
-        """The atom that a clause defines."""
+        """Read the atom that a clause defines."""
         if term.indicator in NO_ATOMS or term.name == "call":
             hint = "in bodies it has a meaning of its own; evidence(\\+a). says that a is false"
             raise LanguageError(f"no clause can define {term.indicator}", span=term.span, hint=hint)
@@ -168,7 +168,7 @@ class Goals:
         return Constant(term.name, term.span)
 
     def auxiliary(self, bodies: list[Body], shared: list[str], like: PrologTerm) -> Atom:
-        """An atom that holds where one of the bodies does."""
+        """Make an atom over the ``shared`` variables that holds where one of the bodies does."""
         arguments = tuple(Variable(name) for name in shared)
         name = f"part {next(self._numbers)}"
         head = Atom(self._names.of(name, len(arguments), about=name), arguments, like.span)
@@ -176,8 +176,10 @@ class Goals:
         return head
 
     def instances(self, bodies: list[Body], heads: Sequence[Atom], like: PrologTerm) -> list[Body]:
-        """The same alternatives so that each instance of a choice, by the values of all its variables, is an
-        instance of one body: alternatives that bind the same variables, beside the heads', are one."""
+        """Merge alternatives of a choice's body that bind the same variables, by auxiliary atoms.
+
+        Each instance of the choice, by the values of all its variables, is then an instance of one body.
+        """
         if len(bodies) == 1:
             return bodies
         groups: dict[tuple[str, ...], list[Body]] = {}
@@ -238,8 +240,10 @@ class Goals:
         return self.atom(goal)
 
     def _between(self, goal: PrologTerm) -> BodyLiteral:
-        """An atom of a predicate that lists the numbers: one for each range that the text names, one for all
-        whose ends goals give."""
+        """Read ``between`` as an atom of a predicate that lists the numbers.
+
+        There is one predicate for each range with constant ends, and one for all other ranges.
+        """
         first, last = (constant_value(each) for each in goal.arguments[:2])
         if first is None or last is None:
             return self._between_values(goal)
@@ -257,7 +261,10 @@ class Goals:
         return atom
 
     def _between_values(self, goal: PrologTerm) -> Atom:
-        """The first number is in the range, and so is what is in the range from the next one on."""
+        """Read ``between`` with variable ends as an atom of a recursive predicate.
+
+        The first number is in the range, and so is each number in the range that begins at the next one.
+        """
         arguments, span = tuple(map(self.term, goal.arguments)), goal.span
         atom = Atom(self._names.of("numbers between", 3), arguments, span)
         if not self._is_made(atom):
@@ -287,7 +294,7 @@ class Goals:
         return self.number(side) if sign in _NUMERIC else self.term(side)
 
     def number(self, side: PrologTerm) -> Expression:
-        """A variable, a number, or what computes one."""
+        """Read a number, a variable or arithmetic."""
         number = constant_value(side)
         if number is not None:
             return Constant(number, side.span)
@@ -311,7 +318,7 @@ class Goals:
 
 
 def value_of(side: Expression, values: Mapping[str, Term]) -> Value:
-    """The value of one side of a test, of what its variables are."""
+    """Value of one side of a test, given the ``values`` of its variables."""
     match side:
         case Variable(name=name) if isinstance(values.get(name), Variable | None):
             raise no_value_yet(name, side.span)
@@ -340,14 +347,14 @@ def _ceiling(number: Expression, span: Span | None) -> Expression:
 
 
 def _truncated(number: Expression, span: Span | None) -> Expression:
-    """The floor of what is above zero, and the ceiling of what is below."""
+    """Round towards zero: the floor of the positive part plus the ceiling of the negative part."""
     zero = Constant(0, span)
     above, below = Arithmetic("max", (number, zero), span), Arithmetic("min", (number, zero), span)
     return Arithmetic("+", (_floor(above, span), _ceiling(below, span)), span)
 
 
 def _sign(number: Expression, span: Span | None) -> Expression:
-    """Rounded away from zero, and then between -1 and 1."""
+    """The sign: the number rounded away from zero, then limited to -1 and 1."""
     zero, one = Constant(0, span), Constant(1, span)
     above, below = Arithmetic("max", (number, zero), span), Arithmetic("min", (number, zero), span)
     highest = Arithmetic("min", (_ceiling(above, span), one), span)
@@ -365,7 +372,7 @@ _ROUNDED |= {("integer", 1): _truncated, **dict.fromkeys((("+", 1), ("float", 1)
 
 
 def _small_exponent(side: PrologTerm) -> int | None:
-    """How often a power multiplies, if the text says so."""
+    """Exponent of a power if it is a small whole constant, so that the power is a product; else ``None``."""
     if side.name not in ("**", "^") or len(side.arguments) != 2:
         return None
     exponent = constant_value(side.arguments[1])
@@ -378,7 +385,7 @@ def not_in_the_language(indicator: str, span: Span | None) -> LanguageError:
 
 
 def bound_by(literal: BodyLiteral) -> list[Variable]:
-    """The variables that have a value behind this goal."""
+    """Variables that have a value after a goal."""
     if isinstance(literal, Computed):
         sides = (literal.left, literal.right) if literal.operator == "=" else ()
         return [side for side in sides if isinstance(side, Variable)]
@@ -387,7 +394,7 @@ def bound_by(literal: BodyLiteral) -> list[Variable]:
 
 
 def without_anonymous(body: Body) -> Body:
-    """The body with a name for each ``_`` outside negation, the same in all alternatives that have it."""
+    """The body with a name for each ``_`` outside negation, the same one in all alternatives."""
     return tuple(
         replace(part, arguments=tuple(map(_named, part.arguments))) if isinstance(part, Atom) else part
         for part in body
@@ -395,14 +402,14 @@ def without_anonymous(body: Body) -> Body:
 
 
 def _named(term: Term) -> Term:
-    """``_`` by its place in the file, as nobody calls a variable."""
+    """The term, with a name made of its offset in the file if it is ``_``."""
     if isinstance(term, Variable) and term.anonymous and term.span is not None:
         return Variable(f"_{term.span.start}_", term.span)
     return term
 
 
 def _shared(goal: PrologTerm, whole: PrologTerm) -> list[str]:
-    """The variables of a goal that its clause has elsewhere, too."""
+    """Variables of a goal that also stand elsewhere in its clause."""
     own, every = Counter(_variables(goal)), Counter(_variables(whole))
     return [name for name in own if name != "_" and every[name] > own[name]]
 

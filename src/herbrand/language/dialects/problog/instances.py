@@ -1,7 +1,7 @@
-"""What a query, or evidence, stands for: its instances wherever its body, or its clauses, can hold.
+"""Instances of a query or of evidence, for which its body or its clauses can hold.
 
 Goals are tried as in Prolog, from left to right, with a table of answers for each call. A choice may be made
-or not, so an answer is one of some world, and what is negated fails only where it holds in all worlds.
+or not, so an answer is one in some world, and a negated goal fails only if its atom holds in all worlds.
 
 >>> from herbrand.language.dialects.problog.goals import PrologClause
 >>> facts = [PrologClause((Atom("node", (Constant(name),)),), ()) for name in "ab"]
@@ -37,12 +37,15 @@ from herbrand.language.formulas import (
 
 Values = Mapping[str, Term]
 MOST_NUMBERS = 100_000
-"""That are computed for one query: a recursion without end comes there within seconds."""
+"""Most numbers that are computed for one query; an endless recursion gets there within seconds."""
 
 
 @dataclass(frozen=True)
 class _Goal:
-    """The goal of a clause's body that is next, and what variables are by then; ``call``: what it answers."""
+    """A clause under evaluation: its next goal is at ``place`` of ``body``, with ``values`` of its variables.
+
+    ``call``: the call that it answers.
+    """
 
     call: Atom
     head: Atom
@@ -53,14 +56,14 @@ class _Goal:
 
 @dataclass
 class _Table:
-    """The answers to a call so far, and the goals that go on with each of them."""
+    """Answers to a call so far, and the goals that continue with each of them."""
 
     answers: dict[Atom, None] = field(default_factory=dict)
     waiting: list[_Goal] = field(default_factory=list)
 
 
 class Solutions:
-    """What goals of a program come to. ``tests``: the names of comparisons that give no variable a value."""
+    """Evaluation of a program's goals. ``tests``: names of comparisons that give no variable a value."""
 
     def __init__(self, clauses: Sequence[PrologClause], tests: Mapping[Span, str]) -> None:
         self._program, self.tests = clauses, tests
@@ -70,7 +73,7 @@ class Solutions:
 
     @cached_property
     def _clauses(self) -> Mapping[str, list[tuple[Atom, PrologClause]]]:
-        """Those of each predicate, by their heads; only bodies and variables of what is asked need them."""
+        """Heads and clauses of each predicate; cached, as only queries with bodies or variables need them."""
         by_predicate = defaultdict[str, list[tuple[Atom, PrologClause]]](list)
         for clause in self._program:
             for head in clause.heads:
@@ -78,7 +81,7 @@ class Solutions:
         return by_predicate
 
     def instances(self, atom: Atom, body: Body) -> Iterator[Atom]:
-        """The atoms that are asked for, or observed: one for each way in which the body can hold."""
+        """Yield the instances of an atom for which the body can hold; without a body the atom itself."""
         if not body:
             yield atom
             return
@@ -89,7 +92,7 @@ class Solutions:
             yield Atom(atom.predicate, terms, atom.span)
 
     def possible(self, atom: Atom) -> list[Atom]:
-        """The instances of an atom that clauses can make true."""
+        """Instances of an atom that clauses can make true; refuse those that are not ground."""
         atoms = list(self.instances(atom, (atom,)))
         if any(isinstance(term, Variable) for each in atoms for term in each.arguments):
             hint = "its clauses hold of anything; name each instance: evidence(a(1), true)."
@@ -97,7 +100,10 @@ class Solutions:
         return atoms
 
     def answers(self, call: Atom, certain: bool) -> Collection[Atom]:
-        """All answers to a call; ``certain``: those that it has in every world."""
+        """Answers to a call in some world; ``certain``: only those in every world.
+
+        Raises LanguageError if the call depends on its own negation.
+        """
         key = call, certain
         if key not in self._known:
             self._known[key] = None
@@ -110,7 +116,10 @@ class Solutions:
         return atoms
 
     def fitting(self, call: Atom, certain: bool) -> Iterator[tuple[Atom, Body]]:
-        """The clauses that may answer a call, by its first constant; no choice is certain."""
+        """Yield head and body of the clauses that may answer a call, by an index on its first constant.
+
+        ``certain``: leave out choices.
+        """
         own = self._clauses[call.predicate]
         place = next((i for i, term in enumerate(call.arguments) if isinstance(term, Constant)), None)
         if place is not None:
@@ -119,7 +128,7 @@ class Solutions:
         return ((head, clause.body) for head, clause in own if not (certain and clause.chances))
 
     def _by_constant(self, name: str, place: int) -> Mapping[Term | None, list[tuple[Atom, PrologClause]]]:
-        """The clauses of a predicate by what their heads have at a place, a variable there as none."""
+        """Clauses of a predicate by the constant at a position of their heads; ``None`` for a variable."""
         if (name, place) not in self._listed:
             listed = self._listed[name, place] = defaultdict(list)
             for head, clause in self._clauses[name]:
@@ -129,7 +138,7 @@ class Solutions:
 
 
 class _Run:
-    """The tables of calls that are made of each other, until none has another answer."""
+    """Tabled evaluation of calls that depend on each other, until none has a new answer."""
 
     def __init__(self, known: Solutions, certain: bool) -> None:
         self._known, self._certain = known, certain
@@ -143,7 +152,7 @@ class _Run:
         return self._tables[call].answers
 
     def answers_of(self, head: Atom, body: Body) -> Collection[Atom]:
-        """Those of a clause that no other one calls."""
+        """Answers of a clause that no other clause calls."""
         call = Atom(head.predicate, ())
         table = self._tables[call] = _Table()
         self._goals.append(_Goal(call, head, body, 0, {}))
@@ -186,7 +195,7 @@ class _Run:
             self._went_on(goal, answer)
 
     def _table(self, call: Atom) -> _Table:
-        """The table of a call; of a new one its clauses are tried."""
+        """Table of a call; for a new call, its clauses become goals to be tried."""
         if call not in self._tables:
             self._tables[call] = _Table()
             for head, body in self._known.fitting(call, self._certain):
@@ -214,7 +223,7 @@ class _Run:
             self._goals.append(_next(goal, after))
 
     def _compared(self, test: Computed, values: Values) -> Values | None:
-        """What variables are behind a test that computes."""
+        """Values of variables after a computed test; ``None`` if it fails."""
         known = {name for name in variables_of(test) if isinstance(_walked(Variable(name), values), Constant)}
         if (given := assigned(test, known)) is None:
             holds = compares(test.operator, value_of(test.left, values), value_of(test.right, values))
@@ -231,14 +240,14 @@ def _next(goal: _Goal, values: Values) -> _Goal:
 
 
 def _walked(term: Term, values: Values) -> Term:
-    """The constant that a variable is, or the variable that stands for it."""
+    """The constant that a variable is bound to, or the unbound variable at the end of its bindings."""
     while isinstance(term, Variable) and term.name in values:
         term = values[term.name]
     return term
 
 
 def unified(left: Sequence[Term], right: Sequence[Term], values: Values) -> Values | None:
-    """What variables are where both are equal; ``None`` if they cannot be."""
+    """Bindings of variables that make both sequences equal; ``None`` if there are none."""
     bound = dict(values)
     for one, other in zip(left, right, strict=True):
         one, other = _walked(one, bound), _walked(other, bound)
@@ -254,7 +263,7 @@ def unified(left: Sequence[Term], right: Sequence[Term], values: Values) -> Valu
 
 
 def _called(atom: Atom, values: Values) -> Atom:
-    """The atom with what its variables are; those without a value are numbered as they come."""
+    """The atom with the values of its variables; variables without one are renamed to numbers in order."""
     names, terms = dict[str, Term](), list[Term]()
     for place, term in enumerate(atom.arguments):
         term = _walked(term, values)
@@ -265,7 +274,10 @@ def _called(atom: Atom, values: Values) -> Atom:
 
 
 def _tested(test: Comparison, values: Values, test_name: str | None) -> Values | None:
-    """What variables are behind a comparison; ``said``: its name if it gives none a value."""
+    """Values of variables after a comparison; ``None`` if it fails.
+
+    ``test_name``: name of the comparison if it gives no variable a value.
+    """
     left, right = _walked(test.left, values), _walked(test.right, values)
     if test_name is None and test.operator == "=":
         return unified((left,), (right,), values)

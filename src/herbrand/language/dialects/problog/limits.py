@@ -1,8 +1,8 @@
-"""Recursion that counts to a number and ends there by ``N =\\= 0``, read as ``N > 0``: that has an end.
+"""Recursion that counts to a number and ends there by ``N =\\= 0``, read as ``N > 0``, which has an end.
 
-Below 0 nothing holds of ``p(0). p(N) :- N =\\= 0, M is N - 1, p(M)``, where Prolog counts for ever: the first
-clause has no such number, and the second one rests on a lower one. So it is wherever each clause of a
-predicate keeps to the limit or rests on what is further beyond it.
+With ``p(0). p(N) :- N =\\= 0, M is N - 1, p(M)``, no ``p(N)`` holds below 0, where Prolog counts for ever:
+the first clause has no such number, and the second depends on a lower one. The same is true wherever each
+clause of a predicate keeps to the limit or depends on an atom further beyond it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from herbrand.language.formulas import compares
 from herbrand.language.syntax import Atom, Comparison, Computed, Constant, Term, Variable
 
 _KEPT = {True: ("=", "<", "<="), False: ("=", ">", ">=")}
-"""How what keeps to a limit from below, or from above, compares with what does so itself."""
+"""Comparisons by which a term keeps to a limit from below (``True``) or above if the other side does."""
 
 
 def with_limits(clauses: Sequence[PrologClause]) -> list[PrologClause]:
-    """The clauses with an order in place of each inequality that ends a count."""
+    """Replace inequalities that end a count by order comparisons, if no atom holds beyond the limit."""
     if not any(_ends(clause) for clause in clauses if clause.body):
         return list(clauses)
     work = _Limits(clauses)
@@ -29,8 +29,8 @@ def with_limits(clauses: Sequence[PrologClause]) -> list[PrologClause]:
 
 
 def _ends(clause: PrologClause) -> list[tuple[Comparison, str, Term, bool]]:
-    """The inequalities of a variable from which the clause counts on: with its name, what it has not reached,
-    and whether the clause counts up."""
+    """Inequalities of a variable from which the clause counts on, each with the name of the variable, the
+    limit, and whether the clause counts up."""
     unequal = [part for part in clause.body if isinstance(part, Comparison) and part.operator == "!="]
     return [
         (part, old.name, limit, step > 0)
@@ -60,7 +60,7 @@ class _Limits:
         return clause
 
     def _is_limit(self, head: Atom, name: str, limit: Term, up: bool) -> bool:
-        """Whether nothing holds of the head where the variable is beyond the limit."""
+        """Whether no instance of the head holds with the variable beyond the limit."""
         own = [place for place, term in enumerate(head.arguments) if term == Variable(name)]
         if isinstance(limit, Constant):
             kept = self._kept(limit, up) if not isinstance(limit.value, str) else ()
@@ -69,7 +69,7 @@ class _Limits:
         return any(self._keeps_argument(head.predicate, one, other, up) for one in own for other in handed)
 
     def _kept(self, limit: Constant, up: bool) -> Set[Place]:
-        """The places where no number beyond the limit holds: all but those of which some clause may hold."""
+        """Places at which no number beyond the limit holds, as the greatest fixpoint over all clauses."""
         places: set[Place] = {
             (h.predicate, place) for h, _ in self._heads for place in range(len(h.arguments))
         }
@@ -85,7 +85,7 @@ class _Limits:
                 return places
 
     def _keeps_argument(self, predicate: str, place: int, limit: int, up: bool) -> bool:
-        """Whether one argument keeps to another one, which each call hands on."""
+        """Whether one argument keeps to another one, which recursive calls pass on unchanged."""
         return all(
             _is_within(head.arguments[place], head.arguments[limit], up, clause)
             or any(
@@ -98,7 +98,7 @@ class _Limits:
 
 
 def _counted(term: Term, clause: PrologClause, up: bool) -> Iterator[tuple[Atom, int]]:
-    """The atoms of a body, and where they have what the clause counts on from a variable."""
+    """Yield atoms of a body, and the position of an argument that is ``term`` counted a step on."""
     if isinstance(term, Variable):
         made = {one for one, old, step in _steps(clause) if old == term.name and step and (step > 0) == up}
         for atom in [part for part in clause.body if isinstance(part, Atom)] if made else ():
@@ -108,7 +108,7 @@ def _counted(term: Term, clause: PrologClause, up: bool) -> Iterator[tuple[Atom,
 
 
 def _is_within(term: Term, limit: Term, up: bool, clause: PrologClause) -> bool:
-    """Whether what a head has keeps to a limit, or the body says so."""
+    """Whether an argument of a head keeps to a limit, by itself or by a comparison in the body."""
     if isinstance(term, Constant) and isinstance(limit, Constant):
         return isinstance(term.value, str) or compares("<=" if up else ">=", term.value, limit.value)
     return (term == limit and term != Variable("_")) or any(

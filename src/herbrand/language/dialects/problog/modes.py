@@ -1,10 +1,10 @@
-"""Clauses for each way in which they are called, where it matters which variables have values by then.
+"""Clauses specialised by calling pattern, where their meaning depends on which variables have values.
 
-``f(A) :- A == x`` fails in Prolog where ``A`` has no value, so ``f(A)`` means one thing to ``q :- f(A)`` and
-another to ``q :- b(A), f(A)``. Such a predicate becomes one for each pattern of arguments with a value,
-before and after the call; arguments that have none afterwards are left out. What a goal comes to is then
-known while reading: a comparison of what has no value holds or fails whatever the constants are, and
-``\\+b(A)`` is ``\\+b(_)``.
+``f(A) :- A == x`` fails in Prolog if ``A`` has no value, so ``f(A)`` means one thing in ``q :- f(A)`` and
+another in ``q :- b(A), f(A)``. Such a predicate becomes one predicate for each pattern of arguments with a
+value, before and after the call; arguments without a value afterwards are left out. The result of a goal is
+then known while reading: a comparison with a variable without a value holds or fails whatever the constants
+are, and ``\\+b(A)`` is ``\\+b(_)``.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from herbrand.language.syntax import (
 )
 
 Pattern = tuple[bool, ...]
-"""Of each argument, whether it has a value."""
+"""For each argument, whether it has a value."""
 Way = tuple[str, Pattern]
-"""A predicate, and how it is called."""
+"""A predicate and the pattern of a call: the calling pattern."""
 
 
 class NotReadError(Exception):
-    """Some call cannot be kept apart so."""
+    """Raised if some call cannot be specialised."""
 
 
 def by_way_of_calling(
@@ -49,9 +49,10 @@ def by_way_of_calling(
     late: Collection[str],
     names: PredicateNames,
 ) -> tuple[list[PrologClause], dict[Atom, list[Atom]]] | None:
-    """The clauses with the predicates that rest on ``late`` ones kept apart, as far as queries lead to them,
-    and the atoms that stand for each one asked; ``None`` where that is not possible, or nothing is asked.
-    ``tests``: the names of comparisons that give no variable a value.
+    """Specialise the predicates that depend on ``late`` ones, for the calls that queries and evidence make.
+
+    Returns the clauses, and the atoms that replace each atom of a query or of evidence; ``None`` if that is
+    not possible, or if nothing is asked. ``tests``: names of comparisons that give no variable a value.
     """
     if not queries and not evidence:
         return None
@@ -87,7 +88,7 @@ def by_way_of_calling(
 def _as_rules(
     clause: PrologClause, names: PredicateNames, drawn: dict[str, PrologClause]
 ) -> Iterator[PrologClause]:
-    """A choice as a rule for each head, whose body ends in an atom that names the choice in ``drawn``."""
+    """Yield a rule for each head of a choice; its body ends in an atom that names the choice in ``drawn``."""
     body = without_anonymous(clause.body)
     bound = [variable for part in body for variable in bound_by(part)]
     terms, own = tuple(variables_of([*clause.heads, *bound]).values()), list[Atom]()
@@ -100,8 +101,11 @@ def _as_rules(
 
 
 def _with_choices(rules: Sequence[PrologClause], drawn: Mapping[str, PrologClause]) -> list[PrologClause]:
-    """The rules with the choices that they name. These have the bodies of the rules; one that would have two
-    has instances that ProbLog keeps apart or not by the order of calls."""
+    """The rules, and the choices that they name with the rules' bodies.
+
+    A choice with two bodies is refused, as the order of calls decides whether ProbLog distinguishes its
+    instances.
+    """
     clauses, bodies = dict[PrologClause, None](), defaultdict[PrologClause, set[Body]](set)
     for rule in rules:
         *body, last = rule.body
@@ -119,8 +123,10 @@ def _with_choices(rules: Sequence[PrologClause], drawn: Mapping[str, PrologClaus
 def _listed(
     ways: Mapping[Atom, Way], queries: Sequence[Atom], solutions: Solutions
 ) -> dict[Atom, Sequence[Atom]]:
-    """What each query with variables lists, of predicates that are asked in several ways: an atom, also one
-    that is evidence, is what the last query lists that has it."""
+    """Instances of each query with variables, for predicates that are asked with several calling patterns.
+
+    An atom that several queries list, or that is evidence too, belongs to the last query that lists it.
+    """
     several = Counter(name for name, _ in set(ways.values()))
     atoms = dict[Atom, Sequence[Atom]]()
     for query in queries:
@@ -133,7 +139,7 @@ def _listed(
 
 
 def _renamed(atom: Atom) -> Atom:
-    """The atom with variables that no other one has, each ``_`` another one."""
+    """The atom with variables that no other atom has, and a distinct one for each ``_``."""
     names = (
         Variable(f"other {place if t.anonymous else t.name}") if isinstance(t, Variable) else t
         for place, t in enumerate(atom.arguments)
@@ -142,7 +148,7 @@ def _renamed(atom: Atom) -> Atom:
 
 
 def _asked_names(ways: Iterable[Way], names: PredicateNames) -> dict[Way, str]:
-    """What is asked in each way: the first one of a predicate has its name."""
+    """Names of the predicates for each way of asking; the first way of a predicate keeps its name."""
     by_way = dict[Way, str]()
     for way in ways:
         name, before = way
@@ -158,8 +164,11 @@ def _heads(clause: PrologClause) -> set[str]:
 
 
 def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[PrologClause]:
-    """The clauses that what is asked rests on, without those whose head stands in their own body: these
-    derive nothing, and each predicate has another one, by which its pattern of answers was found first."""
+    """The clauses on which the ``asked`` predicates depend, without those whose head is in their own body.
+
+    The latter derive nothing, and each predicate has another clause, from which its pattern of answers was
+    found first.
+    """
     telling = [clause for clause in made if clause.heads[0] not in clause.body]
     below = defaultdict[str, set[str]](set)
     for clause in telling:
@@ -171,8 +180,8 @@ def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[Prolog
 
 
 def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[str]:
-    """These predicates, those that call them or are chosen beside one, and whatever those call by rules that
-    may leave an argument without a value."""
+    """The ``late`` predicates, those that call them or share a choice with one, and the predicates called by
+    these whose answers may leave an argument without a value."""
     resting, unsure = set(late), {name for name, _ in open_places(clauses)}
     while True:
         before = len(resting)
@@ -189,9 +198,12 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
 
 @dataclass
 class _Work:
-    """``own``: the clauses of each predicate that is kept apart; ``drawn``: the predicates that choices have
-    here; ``answers``: the patterns after each call, as far as they are known; ``branches``: what the clauses
-    of each way come to by these; ``called``: the ways by which the clauses looked at last call others."""
+    """State of a specialisation.
+
+    ``own``: clauses of each predicate to specialise. ``drawn``: predicates made for choices. ``answers``:
+    patterns after each call that are known so far. ``branches``: clauses of each way, for each combination of
+    these patterns. ``called``: ways of calling in the clauses that were last examined.
+    """
 
     own: Mapping[str, Sequence[PrologClause]]
     tests: Mapping[Span, str]
@@ -201,8 +213,10 @@ class _Work:
     called: dict[Way, None] = field(default_factory=dict)
 
     def run(self, ways: Collection[Way]) -> None:
-        """Find the answers of these ways and of all that they lead to, each again once more is known of one
-        that it calls."""
+        """Compute the answer patterns of these ways and of all that they call, up to a fixpoint.
+
+        A way is examined again whenever one that it calls gets a new answer pattern.
+        """
         waiting = dict.fromkeys(ways)
         callers = defaultdict[Way, set[Way]](set)
         while waiting:
@@ -218,14 +232,14 @@ class _Work:
                 waiting |= dict.fromkeys(callers[way])
 
     def clauses_of(self, way: Way, names: PredicateNames) -> Iterator[PrologClause]:
-        """The clauses of a way of calling."""
+        """Yield the specialised clauses of a calling pattern."""
         for clause, after, body in self.branches[way]:
             head = _kept_apart(clause.heads[0], way, after, names)
             renamed = tuple(part for step in body for part in self._literals(step, names))
             yield PrologClause((head,), renamed or (Truth(True),), span=clause.span)
 
     def _literals(self, step: _Step, names: PredicateNames) -> Iterator[BodyLiteral]:
-        """What a goal comes to; a negated one that is kept apart has no answer of any pattern."""
+        """Yield the literals for a goal; a negated goal that is specialised is negated for every pattern."""
         literal, way, after = step
         match literal:
             case Atom() if way is not None:
@@ -237,7 +251,10 @@ class _Work:
                 yield literal
 
     def asked(self, way: Way, name: str, names: PredicateNames) -> Iterator[PrologClause]:
-        """What a query calls, by the name of what it asks; an answer without a value is none."""
+        """Yield the clauses that define the predicate ``name`` of a query from the specialised ones.
+
+        Answers with an argument without a value are refused.
+        """
         head = Atom(name, tuple(Variable(f"A{place}") for place in range(len(way[1]))))
         if any(not all(after) for after in self.answers[way]):
             raise NotReadError
@@ -247,12 +264,12 @@ class _Work:
             yield PrologClause((head,), (Truth(False),))
 
     def way(self, atom: Atom, bound: frozenset[str]) -> Way:
-        """How a goal calls its predicate."""
+        """Calling pattern of a goal."""
         _free(atom, bound)
         return atom.predicate, tuple(has_value(term, bound) for term in atom.arguments)
 
     def _branches(self, way: Way) -> Iterator[_Branch]:
-        """Each clause with what it calls, once for each combination of answers."""
+        """Yield each clause with its steps, once for each combination of answer patterns."""
         name, before = way
         for clause in self.own[name]:
             head = clause.heads[0]
@@ -277,7 +294,10 @@ class _Work:
     def _steps(
         self, literal: BodyLiteral, bound: frozenset[str]
     ) -> Iterator[tuple[_Step | None, frozenset[str]]]:
-        """What a goal comes to: nothing where it fails, no literal where it holds whatever follows."""
+        """Yield the results of a goal, with the variables that then have values.
+
+        There is no result if the goal fails; a step is ``None`` if the goal holds whatever follows.
+        """
         match literal:
             case Atom(predicate=name) if name in self.own:
                 way = self.way(literal, bound)
@@ -308,7 +328,7 @@ class _Work:
         return literal.operator == "!=" or literal.span in self.tests
 
     def _holds_without(self, literal: Comparison) -> bool:
-        """Whether a comparison holds, of which some variable has no value."""
+        """Whether a comparison with a variable without a value holds; refuse it if that is not known."""
         test = self.tests.get(literal.span) if literal.span is not None else None
         holds = holds_without(test, literal.left, literal.right)
         if holds is None:
@@ -317,9 +337,9 @@ class _Work:
 
 
 _Step = tuple[BodyLiteral, Way | None, Pattern]
-"""A literal; of one that is kept apart, how it calls and what has a value then."""
+"""A literal; if it is specialised, its calling pattern and the pattern after the call."""
 _Branch = tuple[PrologClause, Pattern, list[_Step]]
-"""A clause, which arguments of its head have a value then, and its body."""
+"""A clause, the pattern of its head after its body, and the steps of the body."""
 
 
 def _valued(literal: Comparison, bound: Collection[str]) -> bool:
@@ -327,8 +347,8 @@ def _valued(literal: Comparison, bound: Collection[str]) -> bool:
 
 
 def _free(atom: Atom, bound: Collection[str]) -> list[str]:
-    """The variables of a goal that have no value yet; none may stand there twice, which would make two
-    arguments equal."""
+    """Variables of a goal without a value; refuse one that stands twice, as it would make two arguments
+    equal."""
     free = [term.name for term in atom.arguments if isinstance(term, Variable) and term.name not in bound]
     named = [name for name in free if name != "_"]
     if len(set(named)) < len(named):
@@ -337,7 +357,7 @@ def _free(atom: Atom, bound: Collection[str]) -> list[str]:
 
 
 def _of_anything(atom: Atom, bound: Collection[str]) -> Atom:
-    """The atom with ``_`` for what has no value yet: what is negated then is that any such atom holds."""
+    """The atom with ``_`` for variables without a value: its negation states that no such atom holds."""
     free = _free(atom, bound)
     terms = (
         Variable("_", t.span) if isinstance(t, Variable) and t.name in free else t for t in atom.arguments
@@ -346,7 +366,7 @@ def _of_anything(atom: Atom, bound: Collection[str]) -> Atom:
 
 
 def _kept_apart(atom: Atom, way: Way, after: Pattern, names: PredicateNames) -> Atom:
-    """The atom of one way of calling and answering, over the arguments that have a value in the end."""
+    """The specialised atom of a calling and an answer pattern, over the arguments with a value after it."""
     kept = tuple(term for term, has in zip(atom.arguments, after, strict=True) if has)
     name = names.of(f"{way[0]} called {_marks(way[1])} to {_marks(after)}", len(kept), about=way[0])
     return Atom(name, kept, atom.span)

@@ -1,8 +1,9 @@
-"""Predicates of a program by name and number of arguments, and the types of what stands in them.
+"""Names of predicates by arity, and one kind of constants for each argument.
 
-ProbLog tells ``p/1`` from ``p/2`` and lets text and numbers stand in one place; the language does neither.
-The first predicate of a name keeps it, others are called ``p/2``; numbers of a place that also has text
-become text. A variable of a head that no goal binds stands for every constant that its place can have.
+ProbLog distinguishes ``p/1`` from ``p/2`` and lets text and numbers stand in one argument; the language does
+neither. The first predicate of a name keeps it, others are called ``p/2``; numbers in an argument that also
+has text become text. A variable of a head that no goal binds ranges over all constants that its argument can
+have.
 """
 
 from __future__ import annotations
@@ -40,9 +41,11 @@ Place = tuple[str, int] | tuple[int, str]
 
 @dataclass
 class PredicateNames:
-    """The name in the language of each predicate, by its name and number of arguments in the file.
-    ``spelled``: the file's name for each that differs from it, where answers can show that name.
-    ``made_for``: that of the predicate which one of the reader's own is about."""
+    """Names of predicates in the language, by their name and number of arguments in the file.
+
+    ``spelled``: name in the file of each predicate that has another one here, if answers can show that name.
+    ``made_for``: name of the predicate for which the reader made another one.
+    """
 
     given: dict[tuple[str, int], str] = field(default_factory=dict)
     spelled: dict[str, str] = field(default_factory=dict)
@@ -63,15 +66,17 @@ class PredicateNames:
 
 
 class LinkedPlaces:
-    """Which places share their constants: those that a variable or a comparison links. ``asked``: atoms that
-    stand alone, beside the clauses."""
+    """Classes of places that share their constants, as variables and comparisons link them.
+
+    ``asked``: further atoms, beside the clauses.
+    """
 
     def __init__(self, clauses: Sequence[Sequence[Formula]], asked: Sequence[Atom] = ()) -> None:
         self._clauses = [*clauses, *((atom,) for atom in asked)]
 
     @cached_property
     def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:
-        """The classes of places, and where constants stand."""
+        """Classes of places, and the constants with their places."""
         same: Classes[Place] = Classes()
         constants: list[tuple[Place, Constant]] = []
         for number, clause in enumerate(self._clauses):
@@ -81,7 +86,7 @@ class LinkedPlaces:
 
     @cached_property
     def _constants(self) -> dict[Place, dict[Constant, None]]:
-        """Those of each class of places, by its leader."""
+        """Constants of each class of places, by its leader."""
         constants: dict[Place, dict[Constant, None]] = {}
         for place, constant in self._linked[1]:
             constants.setdefault(self.leader(place), {}).setdefault(constant)
@@ -89,7 +94,7 @@ class LinkedPlaces:
 
     @cached_property
     def _mixed(self) -> dict[Place, set[str]]:
-        """The texts of each class of places that has numbers too."""
+        """Texts of each class of places that also has numbers."""
         parts = (part for clause in self._clauses for part in clause)
         terms = (term for part in parts for leaf in walk(part) for term in leaf_terms(leaf))
         if len({isinstance(term.value, str) for term in terms if isinstance(term, Constant)}) < 2:
@@ -101,7 +106,7 @@ class LinkedPlaces:
         return {place: own for place, own in texts.items() if 0 < len(own) < len(self._constants[place])}
 
     def leader(self, place: Place) -> Place:
-        """The one of the places that share their constants which stands for all of them."""
+        """Representative of the class of a place."""
         return self._linked[0].leader(place)
 
     def constants(self, place: Place) -> list[Value]:
@@ -112,16 +117,16 @@ class LinkedPlaces:
         return bool(self._mixed)
 
     def is_mixed(self, place: Place) -> bool:
-        """Whether both text and numbers stand there."""
+        """Whether both text and numbers stand at a place."""
         return self.any_mixed and self.leader(place) in self._mixed
 
     def texts_beside_numbers(self, place: Place) -> Collection[str]:
-        """The texts of a mixed place."""
+        """Texts at a place that also has numbers."""
         return self._mixed.get(self.leader(place), ())
 
 
 def _linked(same: Classes[Place], number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
-    """Join the places that a part of a clause links; gives its constants and where they stand."""
+    """Join the places that a part of a clause links; yield its constants with their places."""
     for leaf in walk(part):
         terms = leaf_terms(leaf)
         if isinstance(leaf, Atom):
@@ -139,7 +144,7 @@ def _linked(same: Classes[Place], number: int, part: Formula) -> Iterator[tuple[
 
 
 def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
-    """A part of a clause with its numbers as text wherever text stands in the same place."""
+    """A part of a clause with numbers as text wherever text stands at the same place."""
 
     def as_text(term: Term, place: Place) -> Term:
         if not isinstance(term, Constant) or isinstance(term.value, str) or not places.is_mixed(place):
@@ -174,7 +179,7 @@ def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
 
 
 def reads_numbers(part: Formula, tests: Mapping[Span, str]) -> bool:
-    """Whether a test is of numbers; ``tests``: names of comparisons, of which ``@<`` is of texts too."""
+    """Whether a literal tests numbers alone; ``tests``: names of comparisons, as ``@<`` also orders texts."""
     if not isinstance(part, Comparison):
         return isinstance(part, Computed)
     test = tests.get(part.span, "") if part.span is not None else ""
@@ -182,8 +187,8 @@ def reads_numbers(part: Formula, tests: Mapping[Span, str]) -> bool:
 
 
 def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] = NOTHING) -> set[str]:
-    """The variables that a body gives values; ``called``: the places to which atoms give none, as their
-    callers do."""
+    """Variables to which a body gives values; ``called``: positions at which atoms give none, because their
+    callers must."""
     known: set[str] = set()
     tests = [part for part in body if isinstance(part, Comparison | Computed)]
     for atom in (part for part in body if isinstance(part, Atom)):
@@ -194,7 +199,7 @@ def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] 
 
 
 def unbound(heads: Iterable[Atom], body: Sequence[BodyLiteral]) -> dict[str, tuple[str, int]]:
-    """The variables of heads that no goal binds, each with a place where it stands."""
+    """Variables of heads that no goal binds, each with a place where it stands."""
     places = {
         term.name: (head.predicate, i)
         for head in heads

@@ -1,7 +1,7 @@
-"""Terms of Prolog's syntax as far as probabilistic clauses need them: operators, names, numbers, variables.
+"""Parser for Prolog's terms, for the syntax that probabilistic clauses need: operators, names, numbers.
 
-Takes a source; gives the term of each clause. What a term means is for
-:mod:`herbrand.language.dialects.problog.theory`.
+Takes a source; returns the term of each clause, which :mod:`herbrand.language.dialects.problog.theory`
+interprets.
 
 >>> [str(term) for term in clauses(Source("t.pl", "0.3::a(X, 'B c') :- b(X), \\\\+c. % why"), Mistakes())]
 [':-(::(0.3, a(X, B c)), ,(b(X), \\\\+(c)))']
@@ -50,14 +50,14 @@ _WORDS = {"is": 700, "mod": 400, "rem": 400, "div": 400, "rdiv": 400, "xor": 500
 _INFIX |= _WORDS | {":": 200, "+": 500, "-": 500, "*": 400, "/": 400, "//": 400, "**": 200, "^": 400}
 _RIGHT = {";", "|", "->", ",", ":", "^"}
 _JOINING = {";", "|", ","}
-"""Signs of which clauses have long chains."""
+"""Operators that join long chains of goals or heads."""
 _LEFT = {"::", "+", "-", "xor", "*", "/", "//", "mod", "rem", "div", "rdiv"}
-"""The other operators do not take another one of their strength: ``a = b = c`` has no meaning."""
+"""Operators that group to the left. Those that are not in ``_RIGHT`` either do not chain: ``a = b = c``."""
 _PREFIX = {":-": 1200, "\\+": 900, "not": 900, "-": 200, "+": 200}
 _ARGUMENT = 999
-"""An argument binds more strongly than the comma, which Prolog gives 1000."""
+"""Highest priority within an argument: below that of the comma, which is 1000 in Prolog."""
 _PLAIN = {"number", "variable", "string", "name", "quoted"}
-"""Kinds of tokens that are terms."""
+"""Kinds of tokens that are terms by themselves."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 
 Kind = Literal["name", "variable", "number", "string"]
@@ -83,12 +83,12 @@ class PrologTerm:
 
     @property
     def indicator(self) -> str:
-        """Its name and number of arguments, as ProbLog's messages have it."""
+        """Name and number of arguments, such as ``p/2``, as in ProbLog's messages."""
         return f"{self.name}/{len(self.arguments)}"
 
 
 def clauses(source: Source, mistakes: Mistakes) -> Iterator[PrologTerm]:
-    """The terms that full stops end; what cannot be read is noted, and reading goes on behind it."""
+    """Yield the terms that full stops end; note those that cannot be read, and go on after them."""
     cursor = Cursor(source, _TOKENS)
     while not cursor.at_end:
         with mistakes.collecting():
@@ -123,7 +123,7 @@ def _term(cursor: Cursor, highest: int) -> PrologTerm:
 
 
 def _is_whole(cursor: Cursor, highest: int) -> bool:
-    """Whether one token is the term, as most arguments are: what stands behind it ends a term."""
+    """Whether the next token is a whole term, as most arguments are, since the one after it ends a term."""
     if cursor.tokens[cursor.position].kind not in _PLAIN:
         return False
     after = cursor.tokens[cursor.position + 1]
@@ -131,7 +131,8 @@ def _is_whole(cursor: Cursor, highest: int) -> bool:
 
 
 def _joined(cursor: Cursor, first: PrologTerm, sign: str, priority: int) -> PrologTerm:
-    """``a, b, c`` behind its first sign, grouped to the right: a loop, as clauses join hundreds of goals."""
+    """Read ``a, b, c`` after the first term, grouped to the right; by a loop, as chains have hundreds of
+    goals."""
     parts, signs = [first, _term(cursor, priority - 1)], [sign]
     while cursor.here.text in _JOINING and _infix(cursor.here, 0) == priority:
         signs.append(cursor.take().text)
@@ -144,7 +145,7 @@ def _joined(cursor: Cursor, first: PrologTerm, sign: str, priority: int) -> Prol
 
 
 def parts_of(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
-    """The goals or heads that a sign joins, in their order; a term without the sign is its own only part."""
+    """Yield the goals or heads that a sign joins, in order; a term without the sign is its only part."""
     waiting = [term]
     while waiting:
         part = waiting.pop()
@@ -155,14 +156,14 @@ def parts_of(term: PrologTerm, sign: str) -> Iterator[PrologTerm]:
 
 
 def _infix(token: Token, reached: int) -> int:
-    """The priority of an operator behind a term of priority ``reached``; a large one where none can stand."""
+    """Priority of an infix operator after a term of priority ``reached``; 9999 if the token cannot be one."""
     known = token.kind == "sign" or token.text in _WORDS
     priority = _INFIX.get(token.text, 9999) if known else 9999
     return priority if priority > reached or token.text in _LEFT else 9999
 
 
 def _primary(cursor: Cursor, highest: int) -> PrologTerm:
-    """What stands before an infix operator."""
+    """Read a term up to the next infix operator."""
     token = cursor.tokens[cursor.position]
     if token.text in _PREFIX and token.kind in ("sign", "name") and not _stands_alone(cursor):
         priority = min(_PREFIX[token.text], highest)
@@ -190,7 +191,7 @@ def _primary(cursor: Cursor, highest: int) -> PrologTerm:
 
 
 def _plain(cursor: Cursor) -> PrologTerm:
-    """A number, a variable, a text or a name, with its arguments if it has some."""
+    """Read a number, a variable, a text, or a name with its arguments if it has some."""
     token = cursor.take()
     kind, text, start, end = token
     match kind:
@@ -213,7 +214,7 @@ def _plain(cursor: Cursor) -> PrologTerm:
 
 
 def _stands_alone(cursor: Cursor) -> bool:
-    """An operator's name as a plain name, such as the argument of something: ``not(a)`` is the operator."""
+    """Whether an operator's name is a plain name here, such as an argument; in ``not(a)`` it is not."""
     return cursor.after.kind in ("stop", "end") or cursor.after.text in (",", ")")
 
 
@@ -240,7 +241,7 @@ def _unquoted(text: str) -> str:
 
 
 def constant_value(term: PrologTerm) -> int | float | None:
-    """The value of arithmetic over numbers, or nothing if it has variables or names.
+    """Value of arithmetic over numbers; ``None`` if it has variables or names.
 
     >>> constant_value(next(clauses(Source("t", "1/4 + 2*3."), Mistakes())))
     6.25
@@ -258,7 +259,7 @@ def constant_value(term: PrologTerm) -> int | float | None:
 def calculated(
     function: tuple[str, int], numbers: Iterable[float], shown: str, span: Span | None
 ) -> int | float:
-    """What a function of :data:`FUNCTIONS` gives for numbers; a mistake where it has no value.
+    """Apply a function of :data:`FUNCTIONS` to numbers; raise LanguageError if it has no value.
 
     >>> calculated(("max", 2), [3, 5], "max(3, 5)", None)
     5
@@ -289,4 +290,4 @@ FUNCTIONS: dict[tuple[str, int], Callable[..., Any]] = {
     ("round", 1): round, ("pi", 0): lambda: math.pi, ("e", 0): lambda: math.e,
     **{(name, 1): getattr(math, name) for name in ("sqrt", "exp", "log", "log10", "sin", "cos", "tan")},
 }  # fmt: skip
-"""What ProbLog computes, of constants; ``rem`` is its ``mod``, which is not Prolog's for negative numbers."""
+"""ProbLog's functions of constants; its ``rem`` is ``mod``, unlike Prolog's for negative numbers."""

@@ -1,9 +1,9 @@
-"""The reader of ``.pl`` files: ProbLog's programs.
+"""Reader of ``.pl`` files: ProbLog's programs.
 
-Takes a source; gives a theory of facts, rules and choices that carries the file's queries. ``0.3::a :- b``
-is ``0.3 :: a :- b``, ``t(_)::a`` is ``? :: a``, ``evidence(a)`` a fact of a derived predicate. So that a fact
-of what is evidence or queried is not mistaken for evidence, or for the only facts of an open predicate, such
-a predicate is derived: its facts are rules ``a :- true``. All mistakes are raised together.
+Takes a source; returns a theory of facts, rules and choices with the file's queries. ``0.3::a :- b`` is
+``0.3 :: a :- b``, ``t(_)::a`` is ``? :: a``, ``evidence(a)`` a fact of a derived predicate. Every predicate
+of evidence or of a query is derived, and its facts are rules ``a :- true``: as plain facts they would be
+mistaken for evidence, or for the only facts of an open predicate. All mistakes are raised together.
 
 >>> from herbrand.language.show import show
 >>> theory = read_pl(Source("t.pl", "0.3::p(X); 0.2::q(X) :- b(X), \\\\+c. b(1). 0.1::c. query(p(1))."))
@@ -78,21 +78,21 @@ from herbrand.language.syntax import (
 
 _EVERY, _NAMED, _NUMBERS = "constants of", "constants of queries", "numbers of"
 _ANY = "_"
-"""What a place can hold of which nothing is known: ``p(_) :- a`` makes ``q :- p(_)`` true all the same."""
+"""Constant at a place that has no other: ``p(_) :- a`` must make ``q :- p(_)`` true nevertheless."""
 
 
 def read_pl(source: Source) -> Theory:
-    """The theory of a program, with its queries."""
+    """Read the theory of a program, with its queries."""
     return _Reader(source).theory()
 
 
 def read_example(source: Source) -> Theory:
-    """The evidence of one world, of atoms that a program elsewhere defines."""
+    """Read the evidence of one world, on atoms that a program elsewhere defines."""
     return _Reader(source, is_example=True).theory()
 
 
 class _Reader:
-    """What has been read of a file so far."""
+    """Reader of one file, with the clauses, queries and evidence read so far."""
 
     def __init__(self, source: Source, is_example: bool = False) -> None:
         self._mistakes = Mistakes()
@@ -179,7 +179,7 @@ class _Reader:
             self._clauses.append(PrologClause(heads, body, chances, whole.span))
 
     def _chance(self, part: PrologTerm, computed: list[Computed]) -> Chance:
-        """What stands before ``::``; the equations of probabilities that are computed are added."""
+        """Read the probability before ``::``; equations of computed ones are added to ``computed``."""
         if not part.is_operator("::"):
             raise LanguageError("every head of this clause needs a probability", span=part.span)
         chance = part.arguments[0]
@@ -208,7 +208,7 @@ class _Reader:
             self._conditional.append((atom, positive, body))
 
     def _evidence_of(self, evidence: PrologTerm, goal: PrologTerm | None) -> None:
-        """A second argument says whether it holds; a variable there has its truth value from the body."""
+        """Read evidence; its second argument is its truth value, or a variable that gets it from the body."""
         what, *truths = evidence.arguments
         atom, positive = self._named(what, "evidence", open_ended=True)
         if self._is_example and not (goal is None and _is_ground(atom)):
@@ -229,7 +229,7 @@ class _Reader:
             self._observed += [(atom, holds, (*same, *body)) for body in bodies]
 
     def _named(self, term: PrologTerm, of: str, open_ended: bool = False) -> tuple[Atom, bool]:
-        """The atom that a query or evidence is of, and whether it stands without ``\\+``."""
+        """Read the atom of a query or of evidence, and whether it stands without ``\\+``."""
         positive = not term.is_operator("\\+", 1)
         term = term if positive else term.arguments[0]
         if term.indicator in NO_ATOMS:
@@ -248,7 +248,7 @@ class _Reader:
         return Query(Not(atom, atom.span), f"\\+{shown}", atom.span)
 
     def _instantiate_queries(self) -> None:
-        """Each query and each evidence whose body can hold as one of its own."""
+        """Replace queries and evidence by their instances for which their bodies can hold."""
         solutions = Solutions(self._clauses, self._goals.tests)
         for atom, positive, body in self._conditional:
             with self._mistakes.collecting():
@@ -261,8 +261,11 @@ class _Reader:
     # The program as a whole
 
     def _define_all(self) -> None:
-        """Every predicate that a goal names has a clause; else it fails, or is an error where a query leads
-        to it."""
+        """Give a meaning to every predicate that a goal names and no clause defines.
+
+        It is a built-in test, fails if the file says so, or else is refused if a query leads to it; clauses
+        that call it are dropped if none does.
+        """
         parts = [
             part
             for atom, _, body in (*self._conditional, *self._observed)
@@ -297,7 +300,7 @@ class _Reader:
             self._read_as_tests(own, asked)
 
     def _read_as_tests(self, own: Mapping[str, str], asked: Sequence[Atom]) -> None:
-        """Built-in predicates as comparisons; ``own``: by their names here what they are in the file."""
+        """Read built-in predicates as comparisons; ``own``: their indicators in the file, by name here."""
         tests = self._goals.tests
         known = given_by_calls(self._clauses, asked)
         self._clauses = [
@@ -311,7 +314,8 @@ class _Reader:
         return [atom for atom, _ in (*self._queries, *self._evidence)]
 
     def _keep_calls_apart(self) -> None:
-        """Goals that are tried before their variables have values mean what they mean for each caller."""
+        """Specialise predicates with goals that are tried before their variables have values, for each way
+        of calling them; refuse such goals if that is not possible."""
         asked = self._asked_atoms()
         early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
@@ -333,8 +337,11 @@ class _Reader:
             asked[:] = [(each, holds) for atom, holds in asked for each in renamed.get(atom, [atom])]
 
     def _condition(self) -> None:
-        """Without choices a fact of what rules derive holds by itself: as certain choices these rules have to
-        derive what is observed."""
+        """Turn rules that derive observed predicates into certain choices, in a program without choices.
+
+        There a fact of a derived predicate would hold by itself; with choices it is evidence, which the rules
+        have to derive.
+        """
         observed = {atom.predicate for atom, holds in self._evidence if holds}
         if any(clause.chances for clause in self._clauses):
             return
@@ -344,8 +351,10 @@ class _Reader:
         ]
 
     def _mention_queries(self) -> None:
-        """A query may name a constant that its predicate has nowhere, or a variable twice: a clause that
-        never holds gives both their types."""
+        """Add clauses that never hold for queries with new constants or repeated variables.
+
+        A clause gives these the types of the predicate's arguments.
+        """
         telling = [atom for atom, _ in self._queries if _names_twice(atom) or _has_constants(atom)]
         if not telling:
             return
@@ -385,8 +394,11 @@ class _Reader:
     def _with_numbers(
         self, clause: PrologClause, number: int, listed: dict[PrologClause, None]
     ) -> PrologClause:
-        """The clause with tests of numbers where atoms give the texts of these, since there are texts beside
-        them; which text is of which number is ``listed``."""
+        """The clause with its tests of numbers on new variables, if atoms give the numbers as text.
+
+        Numbers become text at places that also have text; facts that relate these texts to their numbers are
+        added to ``listed``.
+        """
         tests = self._goals.tests
         reading = [*clause.chances, *(part for part in clause.body if reads_numbers(part, tests))]
         given = variables_of([part for part in clause.body if isinstance(part, Atom)])
@@ -409,8 +421,11 @@ class _Reader:
         return Atom(name, (text, number))
 
     def _bind_heads(self) -> None:
-        """Variables of rules' heads that no goal binds range over what their places can hold: where that is
-        numbers that rules make, by a choice that is certain."""
+        """Bind variables of rules' heads that no goal binds to the constants that their places can have.
+
+        If rules compute numbers for such a place, the rule becomes a certain choice, whose unbound variables
+        range over their types.
+        """
         clauses = enumerate(self._clauses)
         unbound_in = {i: names for i, c in clauses if not c.chances and (names := unbound(c.heads, c.body))}
         if not unbound_in:
@@ -421,7 +436,7 @@ class _Reader:
             for name in computed_in(clause.body)
         }
         needed: dict[str, tuple[str, int]] = {}
-        named: dict[Place, str] = {}  # places that share their constants need them listed once
+        named: dict[Place, str] = {}  # places that share constants share one predicate that lists them
         for number, free in unbound_in.items():
             clause, literals = self._clauses[number], list[Atom]()
             for name, place in free.items():
@@ -442,14 +457,14 @@ class _Reader:
         return [shown_constant(v) if not isinstance(v, str) else v for v in values] if mixed else values
 
     def _derived(self) -> set[str]:
-        """Predicates with rules or choices, and those that evidence or a query names."""
+        """Predicates with rules or choices, and those of evidence and queries."""
         derived = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
         asked = {atom.predicate for atom, _ in self._queries}
         return derived | asked | {atom.predicate for atom, _ in self._evidence}
 
 
 def _observed_instances(solutions: Solutions, atom: Atom, holds: bool, body: Body) -> list[Atom]:
-    """As ProbLog takes a variable in evidence: all that the atom can be is observed."""
+    """Instances of evidence; as in ProbLog, an atom with variables is observed for all possible instances."""
     instances = list[Atom]()
     for each in solutions.instances(atom, body):
         instances += [each] if _is_ground(each) else solutions.possible(each)
@@ -464,7 +479,7 @@ def _names_twice(atom: Atom) -> bool:
 
 
 def _is_bound(part: Formula) -> bool:
-    """Whether it compares by order: a constant there is no value of a place."""
+    """Whether a part of a clause is an order comparison, whose constants are not values of a place."""
     return isinstance(part, Comparison) and part.operator not in ("=", "!=")
 
 
@@ -494,7 +509,7 @@ def _fact(atom: Atom, kind: FactKind) -> FactRows:
 
 
 def _start(term: PrologTerm) -> float | None:
-    """Where a probability that is learned starts; ``None`` for ``t(_)``."""
+    """Initial value of a learned probability; ``None`` for ``t(_)``."""
     number = constant_value(term)
     if term.kind == "variable":
         return None
@@ -505,7 +520,7 @@ def _start(term: PrologTerm) -> float | None:
 
 
 def _for_the_same_values(chances: Sequence[Chance]) -> tuple[Chance, ...]:
-    """``t(_, X)::a; t(_)::b``: what is learned of one clause is learned together, for each ``X``."""
+    """The probabilities with all learned ones for the same variables, as in ``t(_, X)::a; t(_)::b``."""
     by = tuple(dict.fromkeys(v for chance in chances if isinstance(chance, Learned) for v in chance.by))
     return tuple(replace(chance, by=by) if isinstance(chance, Learned) else chance for chance in chances)
 

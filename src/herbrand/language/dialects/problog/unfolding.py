@@ -1,8 +1,8 @@
-"""Clauses that compute what their caller gives them, written out where rules call them.
+"""Unfolding of clauses that compute with their callers' values into the rules that call them.
 
-``next(X, Y) :- Y is X + 1`` has a value only for what its caller gives, and a limit such as ``X < 5`` stands
-with the caller. So ``r(Y) :- r(X), X < 5, next(X, Y)`` is read as ``r(Y) :- r(X), X < 5, Y is X + 1``, and
-where ``next`` has several clauses as one rule for each.
+``next(X, Y) :- Y is X + 1`` has values only for an ``X`` that its caller gives, and a limit such as ``X < 5``
+stands in the caller. So ``r(Y) :- r(X), X < 5, next(X, Y)`` is read as ``r(Y) :- r(X), X < 5, Y is X + 1``,
+and as one rule for each clause if ``next`` has several.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ from herbrand.language.syntax import (
 )
 
 MOST_RULES = 100
-"""Of one clause; where it would become more, it calls."""
+"""Most rules from one clause; a clause that would become more keeps its calls."""
 
 
 def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[PrologClause]:
-    """The clauses without calls of predicates that compute; ``kept``: those that are asked for.
+    """Replace calls of computing predicates by their bodies; ``kept``: predicates of queries and evidence.
 
-    What is negated is called still, and so is by a choice what does more than compute, as each value of its
-    variables is another choice. A clause that nobody calls any more is left out."""
+    Negated calls stay, and so do a choice's calls of predicates that do more than compute, as each value of
+    their variables would be another choice. Clauses that nothing calls any more are dropped.
+    """
     tested = any(isinstance(part, Comparison | Computed) for clause in clauses for part in clause.body)
     computing = {name: own for name, own in _computing(clauses).items() if name not in kept} if tested else {}
     if not computing:
@@ -55,8 +56,10 @@ def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[Pro
 
 
 def settled(clause: PrologClause) -> PrologClause:
-    """The clause without variables that no atom has and an equation names the value of: nothing else says
-    what such a variable ranges over. A probability is then that number."""
+    """Substitute each variable that no atom has and an equation gives a value, as it has no other range.
+
+    A probability that is such a variable becomes its number.
+    """
     tests = [part for part in clause.body if isinstance(part, Comparison)]
     if not tests:
         return clause
@@ -79,8 +82,8 @@ def settled(clause: PrologClause) -> PrologClause:
 
 
 def _with_value(chances: Sequence[Chance], name: str, value: Expression) -> tuple[Chance, ...] | None:
-    """Probabilities in which a variable has a value; ``None`` where a text would be one, and where one is
-    learned for each of its values."""
+    """Probabilities with a variable replaced by its value; ``None`` if one would be a text, or is learned for
+    each value of the variable."""
     assigned = list[Chance]()
     for chance in chances:
         if isinstance(chance, Learned) and name in variables_of(chance.by):
@@ -101,8 +104,8 @@ def _heads(clause: PrologClause) -> set[str]:
 
 
 def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]:
-    """The clauses of each predicate of rules that call nothing, or of which some make a value of what the
-    caller gives; of none that calls itself."""
+    """Clauses of each computing predicate: its clauses call nothing, or some compute an argument from values
+    of the caller. Predicates with choices or recursion are left out."""
     by_predicate, below = defaultdict[str, list[PrologClause]](list), defaultdict[str, set[str]](set)
     for clause in clauses:
         for head in clause.heads:
@@ -120,14 +123,14 @@ def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]
 
 
 def _call_nothing(own: Sequence[PrologClause]) -> bool:
-    """Whether clauses compute and compare alone, each something."""
+    """Whether every clause has a body, and it computes and compares alone."""
     return all(clause.body for clause in own) and all(
         isinstance(part, Comparison | Computed) for clause in own for part in clause.body
     )
 
 
 def _makes(clause: PrologClause) -> bool:
-    """Whether a clause computes an argument of what only its caller knows."""
+    """Whether a clause computes an argument from values that only its caller gives."""
     computed = {part.left for part in clause.body if isinstance(part, Computed) and part.operator == "="}
     made = {t.name for t in clause.heads[0].arguments if isinstance(t, Variable) and t in computed}
     return bool(made) and not made <= valued(clause.body)
@@ -139,7 +142,7 @@ class _Unfolding:
         self.called: set[str] = set()
 
     def written_out(self, clause: PrologClause) -> list[PrologClause]:
-        """The clause with the bodies of what computes in place of calls, once for each choice of these."""
+        """The clause with bodies of computing predicates in place of calls, once for each combination."""
         bodies: list[Body] = [()]
         for literal in clause.body:
             ways = self._ways(literal, alone=bool(clause.chances))
@@ -149,7 +152,7 @@ class _Unfolding:
         return [clause] if bodies == [clause.body] else [replace(clause, body=body) for body in bodies]
 
     def _ways(self, literal: BodyLiteral, alone: bool) -> list[Body]:
-        """What may stand for a literal; ``alone``: of calls only for those that compute alone."""
+        """Bodies that replace a literal; ``alone``: only calls of a single clause that calls nothing."""
         own = self._computing.get(literal.predicate, ()) if isinstance(literal, Atom) else ()
         if not isinstance(literal, Atom) or not own:
             return [(literal,)]
@@ -164,8 +167,11 @@ class _Unfolding:
         ]
 
     def _of_call(self, call: Atom, clause: PrologClause) -> Iterator[Body]:
-        """The body of a clause with the terms of its call, if its head fits them. Its own variables are new
-        ones; a constant, or a variable that it has twice, is compared."""
+        """Yield the body of a clause with the terms of its call, if its head unifies with them.
+
+        Other variables of the clause are renamed; constants and repeated variables of its head become
+        equations.
+        """
         number = next(self._numbers)
         names = [n for n, variable in variables_of(clause.formulas).items() if not variable.anonymous]
         values: dict[str, Term] = {name: Variable(f"{name} of {number}") for name in names}

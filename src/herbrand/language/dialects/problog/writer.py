@@ -1,8 +1,8 @@
-"""Theories as ProbLog's ``.pl`` files: facts, rules, choices, evidence and the queries of the theory.
+"""Writer of ProbLog's ``.pl`` files: facts, rules, choices, evidence and the queries of the theory.
 
-What ProbLog does not have is refused by statement: weights, bounds, many-valued and open predicates, soft
+Statements that ProbLog does not have are refused: weights, bounds, many-valued and open predicates, soft
 evidence. Goals stand in an order in which Prolog can try them. A variable that none of them binds ranges over
-its type, whose constants become facts: ProbLog has no types.
+its type, whose constants become facts, as ProbLog has no types.
 
 >>> from herbrand.language.check import check
 >>> from herbrand.language.parse import parse_theory
@@ -65,13 +65,13 @@ _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"})
 _SIGNS = {"=": "=", "!=": "\\=", "<": "<", "<=": "=<", ">": ">", ">=": ">="}
 _TAKEN = BUILT_IN | NO_ATOMS
-"""What a name and a number of arguments say by themselves."""
+"""Names with a number of arguments, such as ``p/2``, that have a built-in meaning."""
 _TAKEN_NAMES = {"query", "evidence", "not", "call"}
 _OBSERVED = "where what is not listed is false, declare it: predicate {}: observed"
 
 
 def write_pl(theory: Theory, signature: Signature) -> str:
-    """The text of a ``.pl`` file; one ``UnsupportedError`` names all that it cannot say."""
+    """Write a theory as ``.pl`` text. Raises one UnsupportedError for all statements of other kinds."""
     writer = _Writer(theory, signature)
     lines = written_lines([*theory.singly(), *theory.queries], writer.lines)
     lines += writer.range_lines()
@@ -88,7 +88,8 @@ def write_pl(theory: Theory, signature: Signature) -> str:
 
 
 class _Writer:
-    """``ranges``: types of variables that no goal binds, each with the predicate that lists its constants."""
+    """Writer of statements. ``ranges``: types of variables that no goal binds, each with the predicate that
+    lists its constants."""
 
     def __init__(self, theory: Theory, signature: Signature) -> None:
         self._theory, self._signature = theory, signature
@@ -100,12 +101,12 @@ class _Writer:
         self.ranges: dict[str, str] = {}
 
     def range_lines(self) -> Iterator[str]:
-        """The constants of each type over which variables range, as facts."""
+        """Yield facts for the constants of each type over which variables range."""
         for name, predicate in self.ranges.items():
             yield from (f"{_quoted(predicate)}({_constant(value)})." for value in self.constants(name))
 
     def constants(self, type_name: str) -> Collection[Value]:
-        """Those that a type declares, that statements name, and that facts have."""
+        """Constants of a type: those that it declares, that statements name, and that facts have."""
         known = self._signature.types[type_name].values or ()
         constants = dict.fromkeys((*known, *self._signature.mentioned.get(type_name, ())))
         for rows in self._theory.facts:
@@ -165,7 +166,7 @@ class _Writer:
         return alternative.head
 
     def _made_types(self, statement: Rule | Choice) -> Iterator[str]:
-        """The types without a list of constants of which a statement computes values."""
+        """Yield the open types of which a statement computes values."""
         heads = (
             [statement.head]
             if isinstance(statement, Rule)
@@ -178,8 +179,11 @@ class _Writer:
                 yield type
 
     def _listed(self, names: Sequence[str], types: Mapping[str, str], plain: bool, head: Atom) -> list[str]:
-        """The variables that range over constants which a file can list. A ``plain`` choice of a number that
-        rules make, one without a body, is one for each call."""
+        """The variables that range over constants which a file can list; refuse those over computed numbers.
+
+        ``plain``: the clause is a choice without a body; such a choice is made once for each call, so
+        computed numbers need no list.
+        """
         made = [name for name in names if types[name] in self._made]
         if made and not plain:
             message = f"{made[0]} ranges over numbers that rules make, which a .pl file does not list"
@@ -210,11 +214,11 @@ class _Writer:
         return f"{text} :- {', '.join(goals)}." if goals else f"{text}."
 
     def _of_type(self, type_name: str, variable: str) -> str:
-        """The goal that a variable has a constant of its type."""
+        """Text of the goal that a variable is a constant of its type."""
         return f"{_quoted(self._range(type_name))}({variable})"
 
     def _goal(self, literal: Formula, names: SpelledNames, texts: Collection[str]) -> str:
-        """``texts``: the variables that stand for texts, whose order has signs of its own."""
+        """Text of a goal; ``texts``: variables of texts, for which order comparisons have other signs."""
         match literal:
             case Atom():
                 return self._atom(literal, names)
@@ -265,15 +269,18 @@ def _constant(value: Value) -> str:
 
 
 def _unbound(heads: Sequence[Atom], body: Sequence[BodyLiteral]) -> list[str]:
-    """The variables outside ``not`` to which no goal gives a value."""
+    """Variables outside ``not`` to which no goal gives a value."""
     outside = variables_of([*heads, *(part for part in body if not isinstance(part, Not))])
     known = valued(body)
     return [name for name, term in outside.items() if name not in known and not term.anonymous]
 
 
 def _computed(heads: Sequence[Atom], body: Sequence[BodyLiteral], closed: Collection[str]) -> list[str]:
-    """The variables of closed types in heads whose values are computed; one that not all heads have may be no
-    constant where the others are, which no goal can say."""
+    """Variables of closed types in heads whose values are computed.
+
+    One that not all heads have is refused: its value may lie outside the type, which excludes these heads
+    alone, and no goal of the common body can express that.
+    """
     values = variables_of([part for part in body if isinstance(part, Computed)])
     atoms = variables_of([part for part in body if isinstance(part, Atom)])
     names = [name for name in variables_of(heads) if name in values and name in closed and name not in atoms]
@@ -293,7 +300,7 @@ def _name(term: Term) -> str | None:
 
 
 def _number(value: Expression, names: SpelledNames) -> str:
-    """A variable, a number, or what computes one."""
+    """Text of a number, a variable or arithmetic."""
     match value:
         case Arithmetic(sign="power", operands=[base, exponent]):
             return f"({_number(base, names)} ** {_number(exponent, names)})"
@@ -313,14 +320,14 @@ def _number(value: Expression, names: SpelledNames) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A name as it is, or in quotes."""
+    """A name, in quotes unless it is plain."""
     if _PLAIN.fullmatch(text):
         return text
     return f"'{text.translate(_ESCAPED)}'"
 
 
 def _with_named(head: Atom, taken: set[str]) -> Atom:
-    """The head with a name for each ``_``, which stands for every constant: its type then gives it values."""
+    """The head with a name for each ``_``, which means every constant, so that its type gives it values."""
     arguments = list(head.arguments)
     for place, term in enumerate(arguments):
         if isinstance(term, Variable) and term.anonymous:
@@ -331,7 +338,7 @@ def _with_named(head: Atom, taken: set[str]) -> Atom:
 
 
 def _spelled_variables(parts: Iterable[Formula], more: Iterable[Variable] = ()) -> SpelledNames:
-    """Names of variables begin with a capital."""
+    """Spellings of variables, which begin with a capital."""
     terms = variables_of([*more, *map(unnegated, parts)])
     return SpelledNames([name for name, term in terms.items() if not term.anonymous], _capitalised)
 
@@ -344,7 +351,7 @@ def _capitalised(name: str) -> str:
 
 
 def _in_order(body: Sequence[BodyLiteral], known: set[str]) -> Iterator[BodyLiteral]:
-    """The goals as they stand, but for those whose variables have no values yet: these come later."""
+    """Yield the goals in order, but postpone those whose variables have no values yet."""
     waiting, known = list(body), set(known)
     while waiting:
         first = next((goal for goal in waiting if _is_ready(goal, known)), waiting[0])
@@ -354,7 +361,7 @@ def _in_order(body: Sequence[BodyLiteral], known: set[str]) -> Iterator[BodyLite
 
 
 def _is_ready(goal: BodyLiteral, known: set[str]) -> bool:
-    """Whether Prolog can try a goal; an equation may give one variable its value."""
+    """Whether Prolog can evaluate a goal; an equation may give one variable its value."""
     if isinstance(goal, Atom):
         return True
     if isinstance(goal, Comparison | Computed) and goal.operator == "=":
