@@ -1,1 +1,1 @@
-"""What editors show about a theory while it is being written: mistakes, fixes, names, completions."""
+"""Support for editors while a theory is being written: mistakes, fixes, names, completions."""

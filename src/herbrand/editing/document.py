@@ -1,6 +1,6 @@
-"""One theory text in an editor: its mistakes, what the word at a place means, completions, an outline.
+"""One theory text in an editor: its mistakes, hover texts, references, completions, an outline.
 
-Everything is computed from the text alone, when it is asked for; a changed text is a new document.
+Everything is computed from the text alone, when it is first used; a changed text is a new document.
 
 >>> document = Document('predicate smokes(person)\\n1.5: smokes(x) => smokes(y)\\n')
 >>> document.mistakes
@@ -38,12 +38,12 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _STATEMENT_WORDS = ("type", "predicate", "hard", "P", "exists", "forall", "not")
 _FORMULA_WORDS = ("and", "or", "xor", "not", "exists", "forall", "true", "false", "where", "in")
 _PLACEHOLDER = "zzplaceholder"
-"""A name put where nothing stands yet, so that the words around it say what could."""
+"""Name that is inserted at the cursor, so that its role tells which completions can stand there."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """A word that could stand at a place; ``detail`` says what it is."""
+    """A word that could stand at the cursor; ``detail``: its signature or type, if known."""
 
     text: str
     kind: Literal["predicate", "type", "variable", "constant", "keyword"]
@@ -60,24 +60,24 @@ class Symbol:
     end: int
 
     def moved(self, by: int) -> Symbol:
-        """The same entry further on."""
+        """The same entry, moved ``by`` characters."""
         return Symbol(self.name, self.kind, self.start + by, self.end + by)
 
 
 @dataclass(frozen=True)
 class Document:
-    """A theory text under its file's name. Offsets count characters of ``text``, lines end with ``\\n``."""
+    """A theory text and its file's name. Offsets count characters of ``text``, lines end with ``\\n``."""
 
     text: str
     name: str = "theory.hb"
 
     @staticmethod
     def of(text: str, name: str = "theory.hb") -> Document:
-        """The document of a text as an editor has it: line ends may be of any kind."""
+        """Document of an editor's text, whose line ends may be of any kind."""
         return Document(text.replace("\r\n", "\n").replace("\r", "\n"), name)
 
     def changed(self, text: str) -> Document:
-        """Another text under the same name."""
+        """Document of another text with the same name."""
         return Document(text, self.name)
 
     @cached_property
@@ -91,27 +91,27 @@ class Document:
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
-        """Everything that is wrong with the text, in the order of lines."""
+        """All mistakes in the text, in the order of lines."""
         return self._checked.mistakes
 
     @property
     def signature(self) -> Signature | None:
-        """The vocabulary of what could be read; ``None`` where nothing could."""
+        """Signature of the statements that could be read; ``None`` if none could."""
         return self._checked.signature
 
     def formatted(self) -> str:
-        """The text in the one style; raises where it has mistakes."""
+        """The formatted text; raises LanguageError if it has mistakes."""
         return formatted(self.text, self.name)
 
     def word_at(self, offset: int) -> Word | None:
-        """The word that a place touches; a name rather than a sign beside it."""
+        """The word at or beside an offset, preferably a name and not a sign."""
         touching = [word for word in self.words if word.start <= offset <= word.end]
         return min(
             touching, key=lambda word: (word.role in ("sign", "comment"), word.end == offset), default=None
         )
 
     def references(self, offset: int) -> list[Word]:
-        """Every place of the name at a place: of a variable in its statement, else in the text."""
+        """All occurrences of the name at an offset: of a variable in its statement, else in the text."""
         word = self.word_at(offset)
         if word is None or word.role not in ("predicate", "type", "variable"):
             return []
@@ -121,14 +121,14 @@ class Document:
         return same
 
     def definition(self, offset: int) -> Word | None:
-        """Where the name at a place is declared; else the head of a rule, else its first place."""
+        """Declaration of the name at an offset; else the head of a rule, else its first occurrence."""
         places = self.references(offset)
         heads = [word for word in places if word.role == "predicate" and self._is_head(word)]
         declared = [word for word in places if word.declares]
         return next(iter([*declared, *heads, *places]), None)
 
     def _is_head(self, word: Word) -> bool:
-        """Whether the word begins a rule."""
+        """Whether the word stands in the head of a rule."""
         statement = self.text[word.statement : self._statement_end(word.statement)]
         return ":-" in statement and word.start < word.statement + statement.index(":-")
 
@@ -136,7 +136,10 @@ class Document:
         return max((word.end for word in self.words if word.statement == start), default=start)
 
     def renamed(self, offset: int, name: str) -> list[tuple[Word, str]]:
-        """The places to change and the text for each; raises where the new name would change the meaning."""
+        """Rename the name at an offset: the occurrences to change, and the new text of each.
+
+        Raises UnsupportedError if the new name is invalid or would change the meaning.
+        """
         places = self.references(offset)
         if not places:
             raise UnsupportedError("there is no name to change here")
@@ -166,7 +169,7 @@ class Document:
         return text
 
     def hover(self, offset: int) -> str | None:
-        """What the word at a place means, as Markdown."""
+        """Explanation of the word at an offset, as Markdown; ``None`` if there is none."""
         word = self.word_at(offset)
         if word is None:
             return None
@@ -182,7 +185,7 @@ class Document:
         return None if declared is None else declared
 
     def _declaration(self, word: Word) -> str | None:
-        """A type or predicate as it is declared or inferred, with the comment that stands above it."""
+        """Declaration of a type or predicate, declared or inferred, with its comment; else ``None``."""
         known = self.signature
         if known is None or word.role not in ("predicate", "type"):
             return None
@@ -201,7 +204,7 @@ class Document:
         return "\n".join(notes)
 
     def _comment_above(self, name: str, role: str) -> list[str]:
-        """The comment lines straight above a declaration, or at the end of its line."""
+        """Comment of a declaration: the lines directly above it and the one at the end of its line."""
         place = next((w for w in self.words if w.declares and w.name == name and w.role == role), None)
         if place is None:
             return []
@@ -239,7 +242,7 @@ class Document:
         return types[position] if position < len(types) else None
 
     def type_of_variable(self, name: str, statement: int) -> str | None:
-        """The type of a variable of the statement that begins at a place, as its atoms have it."""
+        """Type of a variable by its atoms in the statement that begins at offset ``statement``."""
         for each in self.words:
             if each.statement == statement and each.role == "variable" and each.name == name:
                 kind = each.inside and self._column_type(each.inside, each.position)
@@ -248,7 +251,7 @@ class Document:
         return None
 
     def completions(self, offset: int) -> list[Completion]:
-        """What could stand at a place, whatever of it is written already left aside."""
+        """Words that could stand at an offset, in place of the part that is already written."""
         string = next((w for w in self.words if w.role == "text" and w.start < offset <= w.end), None)
         if any(w.role == "comment" and w.start < offset <= w.end for w in self.words):
             return []
@@ -308,7 +311,7 @@ class Document:
         yield from self._constants(word, quoted=True)
 
     def _constants(self, word: Word, quoted: bool) -> Iterator[Completion]:
-        """Constants that stand elsewhere in positions of the same type."""
+        """Yield constants of the type of the word's position: of a closed type, else from the text."""
         if word.inside is None:
             return
         kind = self._column_type(word.inside, word.position)
@@ -332,7 +335,8 @@ class Document:
                 yield Completion(text[1:-1], "constant", kind or "")
 
     def symbols(self) -> list[Symbol]:
-        """The outline: declarations, rules and formulas; facts that follow each other are one entry."""
+        """Outline of the text: declarations, rules and formulas; consecutive facts of a predicate are one
+        entry."""
         symbols: list[Symbol] = []
         for start, statement, group in statements(self.text):
             symbol = _symbol(statement, group)
@@ -346,7 +350,7 @@ class Document:
 
 @lru_cache(MOST_KEPT)
 def _symbol(statement: str, group: tuple[Word, ...]) -> Symbol:
-    """The entry of one statement, as if the text began there; kept while other statements change."""
+    """Entry of one statement, as if it began at offset 0; cached while other statements change."""
     name, kind = _entry(statement, [word for word in group if word.role != "comment"])
     return Symbol(name, kind, 0, len(statement))
 

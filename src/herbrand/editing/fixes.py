@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from herbrand.editing.document import Document
 
 LONGEST_TRIED = 200_000
-"""Characters of a text in which fixes are tried: each trial reads the text again."""
+"""Most characters of a text for which fixes are offered, as each trial reads the text again."""
 
 
 @dataclass(frozen=True)
 class Fix:
-    """Put ``text`` in place of the characters from ``start`` to ``end``."""
+    """A change of a text: ``text`` replaces the characters from ``start`` to ``end``."""
 
     title: str
     start: int
@@ -39,7 +39,7 @@ class Fix:
 
 
 def fixes(document: Document, mistake: Mistake) -> list[Fix]:
-    """What can be done about a mistake of this document; often nothing."""
+    """Fixes for a mistake of this document that leave fewer mistakes or a later first one; often none."""
     if mistake.span is None or len(document.text) > LONGEST_TRIED:
         return []
     by_change: dict[tuple[int, int, str], Fix] = {}
@@ -115,7 +115,7 @@ def _replacing(text: str, start: int, end: int, by: str) -> Fix:
 
 
 def _respelled(text: str, mistake: Mistake, meant: str) -> Iterator[Fix]:
-    """The misspelt name stands in the message, else before the place of the mistake."""
+    """Yield replacements of the misspelt name: a name in the message, or the word before the mistake."""
     span = mistake.span
     assert span is not None
     for wrong in _NAMED.findall(mistake.message):
@@ -129,7 +129,7 @@ def _respelled(text: str, mistake: Mistake, meant: str) -> Iterator[Fix]:
 
 
 def _written(text: str, start: int, end: int, sign: str) -> Iterator[Fix]:
-    """A sign in place of another; words keep a blank at each side."""
+    """Yield replacements by another sign or word, with blanks around it where necessary."""
     blank = " " if sign[0].isalpha() or sign[0] in "<=>:!" else ""
     left = blank if start and not text[start - 1].isspace() and text[start - 1] != "(" else ""
     right = blank if end < len(text) and not text[end].isspace() else ""
@@ -157,7 +157,7 @@ def _quoted(text: str, start: int, end: int) -> Iterator[Fix]:
 
 
 def _declared(document: Document, mistake: Mistake) -> Iterator[Fix]:
-    """A declaration below the others; types are those of the variables in other atoms of the statement."""
+    """Yield a declaration to insert after the others, with types from other atoms of the statement."""
     text, span = document.text, mistake.span
     assert span is not None
     atom = re.match(r"(`[^`\n]+`|[^\W\d]\w*)(?:\(([^()]*)\))?", span.text)

@@ -1,4 +1,4 @@
-"""What each keyword of the language does, in a line and an example, for hovers."""
+"""Hover texts for the keywords of the language: an explanation in one line, and an example."""
 
 from __future__ import annotations
 

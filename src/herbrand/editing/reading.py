@@ -1,7 +1,7 @@
-"""Reads a theory text again after each change, parsing only the statements that changed.
+"""Incremental reading of theory texts: after a change, only the statements that changed are parsed.
 
-A statement is read as a text of its own and kept by its words; its mistakes then move to where it stands
-now. Parsing is nine tenths of the time of a check, so a keystroke costs what the changed statement costs.
+A statement is parsed as a separate text and cached by this text; its mistakes are then moved to its current
+place. Parsing is nine tenths of the time of a check, so a keystroke costs what the changed statement costs.
 
 >>> mistakes("1: a\\n1: b ->\\n", "rain.hb")[0].span.place
 'rain.hb:2:6'
@@ -31,7 +31,7 @@ _FACT = re.compile(r"(?:not[ \t]+)?[^\W\d]\w*\([^()\n:]*\)[^\n:(]*")
 
 @dataclass(frozen=True)
 class Checked:
-    """What could be read of a text, its vocabulary if any, and its mistakes in the order of lines."""
+    """The theory that could be read, its signature if any, and its mistakes in the order of lines."""
 
     theory: Theory
     signature: Signature | None
@@ -39,17 +39,17 @@ class Checked:
 
 
 def mistakes(text: str, name: str) -> tuple[Mistake, ...]:
-    """Everything that is wrong with a text."""
+    """All mistakes in a text."""
     return checked(text, name).mistakes
 
 
 def checked(text: str, name: str) -> Checked:
-    """A text, read and checked; line ends are ``\\n``."""
+    """Read and check a text, whose line ends are ``\\n``."""
     return checked_together({name: text})
 
 
 def checked_together(texts: Mapping[str, str]) -> Checked:
-    """Several texts by their names, which make up one theory. One in a dialect is read as a whole.
+    """Read and check several texts, by their names, as one theory; texts in dialects are read as a whole.
 
     >>> checked_together({"a.hb": "predicate rain", "b.hb": "1: rian"}).mistakes[0].span.place
     'b.hb:1:4'
@@ -85,7 +85,7 @@ def _is_own(name: str) -> bool:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """The statements with their places; lines of facts that follow each other stay together."""
+    """Yield the statements with their offsets; consecutive facts stay together."""
     start = end = -1
     for stretch in stretches(text):
         if _FACT.fullmatch(text, stretch.start, stretch.end):
@@ -101,7 +101,11 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 @lru_cache(MOST_KEPT)
 def _read_part(part: str, time: int, name: str) -> tuple[Source, Reading]:
-    """A part as a text of its own, the ``time``-th of equal ones: each has a source of its own."""
+    """Parse a part as a separate text; return its source and reading.
+
+    ``time``: number of equal parts before it. The cache then keeps a separate source for each of them, by
+    which their mistakes are moved to their places.
+    """
     reading = _reading(part, name)
     for statement in reading.theory.statements:
         if statement.span is not None:

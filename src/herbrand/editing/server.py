@@ -1,7 +1,7 @@
-"""The language server of ``herbrand lsp``: the protocol of editors over :mod:`herbrand.editing.document`.
+"""Language server of ``herbrand lsp``: the Language Server Protocol over :mod:`herbrand.editing.document`.
 
-Takes requests on standard input and answers on standard output; needs the extra ``lsp``. Positions of the
-protocol count UTF-16 units (or what the client asks for); the document counts characters.
+It takes requests on standard input and answers on standard output; it needs the extra ``lsp``. Positions of
+the protocol count UTF-16 units, or the units that the client asks for; the document counts characters.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SYMBOL_KINDS = {
 
 
 class _Open:
-    """The documents of open files, each analysed once for each version of its text."""
+    """Documents of open files, each analysed once for each version of its text."""
 
     def __init__(self) -> None:
         self._known: dict[str, Document] = {}
@@ -57,7 +57,7 @@ class _Open:
 
 
 class _Places:
-    """Offsets of a document as positions of the client, and back."""
+    """Conversion between offsets of a document and positions of the client."""
 
     def __init__(self, file: TextDocument, text: str) -> None:
         self._codec = file.position_codec
@@ -86,7 +86,7 @@ class _Places:
 
 
 def server(version: str) -> LanguageServer:
-    """A language server; ``start_io`` runs it."""
+    """Build a language server; its ``start_io`` runs it."""
     made = LanguageServer("herbrand", version)
     open_files = _Open()
 
@@ -186,7 +186,7 @@ def server(version: str) -> LanguageServer:
     def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
         document, places = opened(params.text_document.uri)
         after = None
-        with contextlib.suppress(HerbrandError):  # its mistakes are shown already
+        with contextlib.suppress(HerbrandError):  # the editor already shows the mistakes
             after = document.formatted()
         return [] if after in (None, document.text) else [lsp.TextEdit(places.whole, after)]
 

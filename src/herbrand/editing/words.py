@@ -1,7 +1,7 @@
-"""The words of a theory text and what each one is: a predicate, a type, a variable, a constant, a keyword.
+"""Words of a theory text with their roles: predicate, type, variable, constant, keyword and so on.
 
-Works on text that does not parse yet, one statement at a time. ``tests/editing/test_words.py`` compares it
-with the parser on text that does.
+This works on text that does not parse yet, one statement at a time. ``tests/editing/test_words.py`` compares
+it with the parser on text that does.
 
 >>> [(word.text, word.role) for word in words('1.5: smokes(x) => rain') if word.role != "sign"]
 [('1.5', 'number'), ('smokes', 'predicate'), ('x', 'variable'), ('rain', 'predicate')]
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"|(?P<sign><=>|=>|:-|::|\.\.|<=|>=|!=|//|\S)"
 )
 MOST_KEPT = 5_000
-"""Statements whose words are kept."""
+"""Number of statements in each cache."""
 _COMPARING = {"=", "!=", "<", "<=", ">", ">="}
 _COMPUTING = {"+", "-", "*", "/", "//", "%"}
 _CALENDARS = ("date", "time")
@@ -38,10 +38,10 @@ _ROLES_OF_PREDICATE = ("observed", "learned")
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the text from ``start`` on.
+    """A word of the text, at offset ``start``.
 
-    ``statement`` is where its statement begins; ``inside`` and ``position`` name the atom and the argument,
-    counted from 0, that it stands in; ``declares``: this is where a type or predicate is declared.
+    ``statement``: offset of its statement. ``inside`` and ``position``: predicate of the atom that contains
+    it, and the argument, counted from 0. ``declares``: whether it declares a type or predicate here.
     """
 
     text: str
@@ -57,19 +57,19 @@ class Word:
         return self.start + len(self.text)
 
     def moved(self, by: int) -> Word:
-        """The same word further on."""
+        """The same word, moved ``by`` characters."""
         at, statement = self.start + by, self.statement + by
         return Word(self.text, at, self.role, statement, self.inside, self.position, self.declares)
 
     @property
     def name(self) -> str:
-        """The name without its back-quotes."""
+        """The name without back-quotes."""
         return self.text.strip("`") if self.text[0] == "`" else self.text
 
 
 @dataclass(frozen=True)
 class _Bracket:
-    """An open bracket: the atom that it belongs to, and whether terms or formulas stand in it."""
+    """An open bracket: the predicate before it, if any, and whether it contains terms or formulas."""
 
     sign: str
     terms: bool
@@ -78,7 +78,7 @@ class _Bracket:
 
 
 def words(text: str) -> list[Word]:
-    """All words of a text in order, comments among them."""
+    """All words of a text in order, including comments."""
     listed: list[Word] = []
     passed = 0
     for start, statement, own in statements(text):
@@ -89,7 +89,7 @@ def words(text: str) -> list[Word]:
 
 
 def statements(text: str) -> Iterator[tuple[int, str, tuple[Word, ...]]]:
-    """Where each statement begins, its text, and its words as if the text began there."""
+    """Yield the offset of each statement, its text, and its words as if it began at offset 0."""
     plain, valued = _declared(text)
     for stretch in stretches(text):
         statement = text[stretch.start : stretch.end]
@@ -102,7 +102,7 @@ _DECLARED = re.compile(
 
 
 def _declared(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The declared predicates that are named as functions are, and those with values and no arguments."""
+    """Declared predicates with names of functions or aggregates, and many-valued ones without arguments."""
     declared = [(name.strip("`"), valued) for name, valued in _DECLARED.findall(text)]
     functions = frozenset(name for name, _ in declared if name in AGGREGATES or name in FUNCTIONS)
     return functions, frozenset(name for name, valued in declared if valued)
@@ -110,7 +110,7 @@ def _declared(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @lru_cache(MOST_KEPT)
 def _statement_words(statement: str, declared: frozenset[str], valued: frozenset[str]) -> tuple[Word, ...]:
-    """The words of one statement, kept while other statements change."""
+    """Words of one statement, cached while other statements change."""
     return tuple(_Statement(statement, 0, len(statement), declared, valued).words())
 
 
@@ -149,7 +149,7 @@ class _Statement:
             at += 1
 
     def _first_word(self) -> str:
-        """``type``, ``predicate`` or ``P`` where the statement begins with it, a label left out."""
+        """``type``, ``predicate`` or ``P`` if the statement, after its label, begins with it; else empty."""
         at = 3 if self._sign(0) == "[" and self._sign(2) == "]" else 0
         return self._sign(at) if self._sign(at) in ("type", "predicate", "P") else ""
 
@@ -240,7 +240,7 @@ class _Statement:
         return last and (before[0] == "]" or before.lastgroup == "number")
 
     def _is_function(self, at: int) -> bool:
-        """Whether ``count(``, ``sum(``, ``max(`` ... stands for a value here, and not for a predicate."""
+        """Whether ``count(``, ``sum(``, ``max(`` and so on begin a value here, and not an atom."""
         name = self._sign(at)
         if name not in AGGREGATES and name not in FUNCTIONS:
             return False
