@@ -127,6 +127,11 @@ def test_what_is_wrong_is_refused() -> None:
         )
     with pytest.raises(ValueError, match="0 rows"):
         links().fit([], [])
+    fitted = links().fit(PAIRS, LABELS)
+    with pytest.raises(ValueError, match="66 rows and y has 1 label"):
+        fitted.score(PAIRS, [True])
+    with pytest.raises(ValueError, match="0 rows"):
+        fitted.score([], [])
     with pytest.raises(hb.HerbrandError, match="not fitted"):
         links().predict([("a", "b")])
     with pytest.raises(hb.HerbrandError, match="no predicate 'sane'"):

@@ -100,12 +100,8 @@ class LinkClassifier:
                 f"{self.target} has many values, and this classifier predicts whether an atom holds",
                 hint="model.infer gives the probability of each value",
             )
-        rows, labels = self._rows(X, signature), _labels(y)
-        if len(rows) != len(labels):
-            raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels")
-        if not rows:
-            raise ValueError("X has 0 rows, and 1 is needed at least")
-        self._labels = _each_once(rows, labels)
+        rows = self._rows(X, signature)
+        self._labels = _each_once(rows, _labels(y, len(rows)))
         weighs = any(isinstance(formula.weight, Learned) for formula in theory.formulas)
         if weighs or any(choice.learned for choice in theory.choices):
             options: LearnOptions = {"seed": self.seed}
@@ -167,7 +163,8 @@ class LinkClassifier:
 
     def score(self, X: Any, y: Any) -> float:
         """The share of rows of ``X`` that are predicted right; ``y`` says which hold."""
-        return float((self.predict(X) == np.array(_labels(y))).mean())
+        predicted = self.predict(X)
+        return float((predicted == np.array(_labels(y, len(predicted)))).mean())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(target={self.target!r}, method={self.method!r})"
@@ -233,8 +230,13 @@ def _constant(value: Any, calendar: str | None) -> Any:
     return value
 
 
-def _labels(y: Any) -> list[bool]:
+def _labels(y: Any, rows: int) -> list[bool]:
+    """A label for each of so many rows."""
     listed = np.asarray(y).ravel().tolist()
     if wrong := [label for label in listed if not (isinstance(label, Real) and label in (True, False))]:
         raise ValueError(f"labels are True and False, not {wrong[0]!r}")
+    if len(listed) != rows:
+        raise ValueError(f"X has {rows} rows and y has {len(listed)} labels")
+    if not rows:
+        raise ValueError("X has 0 rows, and 1 is needed at least")
     return [bool(label) for label in listed]
