@@ -293,6 +293,29 @@ def test_several_files_are_one_theory(api: Any) -> None:
     assert api.post("/api/check", json={"files": files, "main": "c.mln"}).json()["mistakes"] == []
 
 
+def test_what_a_theory_includes_is_read_as_the_editor_has_it(api: Any, folder: Path) -> None:
+    """Types from the folder, rules as they are edited, facts that these include, in a folder of their own."""
+    (folder / "types.mln").write_text("Friends(person, person)\nSmokes(person)\n")
+    (folder / "more").mkdir(exist_ok=True)
+    (folder / "more" / "rules.mln").write_text('#include "known.db"\n')
+    (folder / "more" / "known.db").write_text("Friends(Anna, Bob)\n")
+    files = {"all.mln": '#include "types.mln"\n#include "more/rules.mln"\n0.5 Smokes(x)\n'}
+    right = {'Smokes("Anna")': 0.6224593312018546, 'Smokes("Bob")': 0.6224593312018546}
+    asked = {"main": "all.mln", "files": files}
+    assert api.post("/api/check", json=asked).json()["mistakes"] == []
+    kind, answer = last(api, run(api, facts=[], query="Smokes", **asked)["id"])
+    assert kind == "answer", answer
+    assert {row["atom"]: row["probability"] for row in answer["marginals"]} == pytest.approx(right)
+    files["more/rules.mln"] = '#include "known.db"\n1.0 Smoks(x)\n'
+    (mistake,) = api.post("/api/check", json=asked).json()["mistakes"]
+    assert (mistake["file"], mistake["line"]) == ("more/rules.mln", 2) and "Smoks" in mistake["message"]
+    files["all.mln"] = '#include "../outside.mln"\n'
+    outside = "'../outside.mln' lies outside the folder of the including file"
+    (mistake,) = api.post("/api/check", json=asked).json()["mistakes"]
+    kind, error = last(api, run(api, facts=[], **asked)["id"])
+    assert (kind, error["message"], mistake["message"]) == ("error", outside, outside)
+
+
 def test_text_is_formatted(api: Any) -> None:
     assert api.post("/api/format", json={"text": "1.5:a=>b"}).json() == {"text": "1.5: a => b\n"}
 

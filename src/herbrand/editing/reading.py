@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from herbrand.editing.words import MOST_KEPT
 from herbrand.errors import LanguageError, Mistake, Source, Span, UnsupportedError, in_order
@@ -48,8 +48,9 @@ def checked(text: str, name: str) -> Checked:
     return checked_together({name: text})
 
 
-def checked_together(texts: Mapping[str, str]) -> Checked:
+def checked_together(texts: Mapping[str, str], folder: Path | None = None) -> Checked:
     """Read and check several texts, by their names, as one theory; texts in dialects are read as a whole.
+    What they include lies in the ``folder`` of the names, if there is one.
 
     >>> checked_together({"a.hb": "predicate rain", "b.hb": "1: rian"}).mistakes[0].span.place
     'b.hb:1:4'
@@ -66,7 +67,7 @@ def checked_together(texts: Mapping[str, str]) -> Checked:
         whole, shift = Source(name, text), len(text) - len(source.text)  # a byte order mark
         times: Counter[str] = Counter()
         for start, part in _parts(source.text) if _is_own(name) else [(0, source.text)]:
-            own, reading = _read_part(part, times[part], name)
+            own, reading = _read_part(part, times[part], name, folder)
             times[part] += 1
             starts[id(own)] = whole, start + shift
             keep.append(own)
@@ -100,13 +101,13 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 @lru_cache(MOST_KEPT)
-def _read_part(part: str, time: int, name: str) -> tuple[Source, Reading]:
+def _read_part(part: str, time: int, name: str, folder: Path | None) -> tuple[Source, Reading]:
     """Parse a part as a separate text; return its source and reading.
 
     ``time``: number of equal parts before it. The cache then keeps a separate source for each of them, by
     which their mistakes are moved to their places.
     """
-    reading = _reading(part, name)
+    reading = _reading(part, name, folder)
     for statement in reading.theory.statements:
         if statement.span is not None:
             return statement.span.source, reading
@@ -116,11 +117,12 @@ def _read_part(part: str, time: int, name: str) -> tuple[Source, Reading]:
     return Source(name, part), reading
 
 
-def _reading(part: str, name: str) -> Reading:
+def _reading(part: str, name: str, folder: Path | None) -> Reading:
     if _is_own(name):
         return read_theory(part, name)
+    own = None if folder is None else (folder / name).parent
     try:
-        return Reading(read_theory_text(part, PurePath(name).suffix.lower()[1:], name))
+        return Reading(read_theory_text(part, PurePath(name).suffix.lower()[1:], name, own))
     except LanguageError as error:
         return Reading.failed(error)
     except UnsupportedError as error:

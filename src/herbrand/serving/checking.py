@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from herbrand.editing.document import Document
@@ -19,10 +20,10 @@ MOST_OUTLINED, MOST_CONSTANTS = 2_000, 1_000
 NOWHERE = dict.fromkeys(("file", "line", "column", "end_line", "end_column"))
 
 
-def checked_files(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The theory that some texts make up together, checked."""
+def checked_files(texts: Mapping[str, str], folder: Path | None = None) -> dict[str, Any]:
+    """The theory that some texts make up together, checked. ``folder``: where what they include lies."""
     documents = [Document.of(text, name) for name, text in texts.items()]
-    checked = checked_together({document.name: document.text for document in documents})
+    checked = checked_together({document.name: document.text for document in documents}, folder)
     return {
         "mistakes": [_described(mistake) for mistake in checked.mistakes],
         "outline": list(islice(_outline(documents), MOST_OUTLINED)),

@@ -15,7 +15,9 @@ herbrand.serving.refusals.RefusedError: '../rain.hb' is no name of a file in the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -27,6 +29,7 @@ from herbrand.files import ScratchFolder, written_whole
 from herbrand.language.dialects import fact_endings, theory_endings
 from herbrand.serving.refusals import BAD_REQUEST, CONFLICT, NOT_FOUND, RefusedError
 
+INCLUDED = re.compile(r'#include\s*"([^"\n]+)"')
 LEFT_OUT = ("node_modules", "venv", "__pycache__")
 DEEPEST, MOST_SEEN, MOST_OTHERS = 3, 20_000, 500
 """Folders below each other, files that are looked at, and files listed that are neither theory nor facts."""
@@ -101,7 +104,7 @@ class Project:
         if name.count("/") > DEEPEST:
             raise RefusedError(BAD_REQUEST, f"'{name}' is more than {DEEPEST} folders deep")
         with written_whole(path, folders=True) as file:
-            file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+            file.write(_bytes(content))
 
     def refuse_changed(self, name: str, before: str | None) -> None:
         """Raise where a file has not this text, or is there though it had none."""
@@ -131,10 +134,12 @@ class Project:
         """The path of a table for a child that works in a copy of the project."""
         return name if name in self.given else str(self.path(name).relative_to(self.folder))
 
-    def laid_out(self, files: Mapping[str, str]) -> ScratchFolder:
-        """A temporary folder with the files as the editor has them, and links to all others."""
-        for name in files:
+    def laid_out(self, theory: Sequence[str], edited: Mapping[str, str]) -> ScratchFolder:
+        """A temporary folder with the files as the editor has them, copies of those that the theory includes,
+        which may not lead out of its folder, and links to all others."""
+        for name in edited:
             self.path(name)
+        files: dict[str, str | bytes] = {**self._included(theory, edited), **edited}
         scratch = ScratchFolder()
         inside = os.path.join(scratch.name, "project")
         _lay_out(self.folder, Path(inside), "", files)
@@ -142,10 +147,37 @@ class Project:
             place = Path(inside, name)
             try:
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(text.encode("utf-8", "replace"))
+                place.write_bytes(_bytes(text))
             except OSError as error:  # such as a name below a file, or one that is too long
                 raise RefusedError(BAD_REQUEST, f"'{name}' cannot be a file: {error.strerror}") from None
         return scratch
+
+    def _included(self, theory: Sequence[str], edited: Mapping[str, str]) -> dict[str, bytes]:
+        """The project's files that theories include, these, and so on."""
+        contents: dict[str, bytes] = {}
+        waiting = list(theory)
+        while waiting:
+            name = waiting.pop()
+            if name in contents:
+                continue
+            with suppress(RefusedError, OSError):  # a wrong name is told where it is included
+                contents[name] = _bytes(edited[name]) if name in edited else self.path(name).read_bytes()
+                text = contents[name].decode("utf-8", "replace")
+                waiting += [str(PurePosixPath(name).parent / written) for written in includes(text)]
+        return {name: contents[name] for name in contents if name not in theory}
+
+
+def includes(text: str) -> list[str]:
+    """The files that a theory includes, as it writes them.
+
+    >>> includes('#include "types.mln"\\n1.5 Rain')
+    ['types.mln']
+    """
+    return INCLUDED.findall(text)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "replace") if isinstance(content, str) else content
 
 
 def kind_of(name: str) -> str:
@@ -204,7 +236,7 @@ def _text(path: Path, most: int) -> str | None:
         return None
 
 
-def _lay_out(source: Path, target: Path, before: str, files: Mapping[str, str]) -> None:
+def _lay_out(source: Path, target: Path, before: str, files: Collection[str]) -> None:
     target.mkdir()
     for entry in os.scandir(source):
         name = before + entry.name

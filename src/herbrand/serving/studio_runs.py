@@ -187,7 +187,7 @@ class Runs:
         for name in names:
             self._project.path(name)
         paths = [self._fact(predicate, name) for predicate, name in facts]
-        scratch = await asyncio.to_thread(self._project.laid_out, files)
+        scratch = await asyncio.to_thread(self._project.laid_out, names, files)
         try:
             child = await self._nursery.fork()
             folder = f"{scratch.name}/project"

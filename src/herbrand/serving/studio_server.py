@@ -17,7 +17,7 @@ from herbrand.errors import HerbrandError
 from herbrand.serving.bodies import answer_errors, as_json, body_of, field, json_of, while_connected
 from herbrand.serving.gallery import example, examples
 from herbrand.serving.option_forms import forms
-from herbrand.serving.projects import Project, kind_of
+from herbrand.serving.projects import Project, includes, kind_of
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError, refusal_of
 from herbrand.serving.result_page import result_page
 from herbrand.serving.studio_runs import COMMANDS, Runs, theories_in
@@ -159,7 +159,10 @@ def _add_editing(app: FastAPI, project: Project, runs: Runs) -> None:
                 files[name] = await asyncio.to_thread(_read, project, name)
             if not isinstance(files[name], str):
                 raise RefusedError(BAD_REQUEST, "'files' holds texts by their names")
-        return await _looked(request, runs.read("check", texts={name: files[name] for name in names}))
+        texts = {name: files[name] for name in names}
+        if any(map(includes, texts.values())):
+            return await _looked(request, runs.look("check", {"main": names, "files": files}, texts=texts))
+        return await _looked(request, runs.read("check", texts=texts))
 
     @app.post("/api/format", response_model=None)
     async def formatted(request: Request) -> Response:

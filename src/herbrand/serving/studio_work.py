@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import herbrand as hb
@@ -44,7 +45,7 @@ class StudioRole:
         budget = limited(task.get("asked", {}), task["memory"], task["seconds"])
         if budget.memory is not None:
             bound_data(budget.memory + LIBRARIES)
-        if task["kind"] in TEXTS:
+        if "folder" not in task:
             return TEXTS[task["kind"]](task)
         os.chdir(task["folder"])
         return _run(task, emit, budget) if task["kind"] == "run" else LOOKS[task["kind"]](task)
@@ -172,6 +173,7 @@ TEXTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 }
 """What is asked of texts alone."""
 LOOKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "check": lambda task: checked_files(task["texts"], Path()),
     "tables": _tables,
     "table": _table,
     "graph": _graph,

@@ -228,11 +228,11 @@ def read_theory_file(
 
 
 @collector_paused()
-def read_theory_text(text: str, dialect: str, name: str = "<text>") -> Theory:
-    """Read the theory of a text in a dialect; it cannot include files, as it has no folder."""
+def read_theory_text(text: str, dialect: str, name: str = "<text>", folder: Path | None = None) -> Theory:
+    """Read the theory of a text in a dialect; what it includes lies in the ``folder``, if there is one."""
     chosen = _named(dialect, lambda row: row.read_folder is None and row.reads_theories)
     with room_for(_FRAMES):
-        return _with_world(chosen, chosen.theory(plain_source(text, name), None))
+        return _with_world(chosen, chosen.theory(plain_source(text, name), folder))
 
 
 @collector_paused()
