@@ -1,8 +1,8 @@
-"""An algebra's ⊕ and ⊗ on the weighted rows of proofs, and what facts and rules weigh in it.
+"""An algebra's ⊕ and ⊗ on the weighted rows of proofs, and the weights of facts and rules in it.
 
-Plans touch values through an :class:`Arithmetic` alone, so the same plan counts, finds the best proof, or
+Plans use values only through an :class:`Arithmetic`, so the same plan counts, finds the best proof, or
 carries gradients (:mod:`herbrand.engines.proof.differentiable`). Any algebra of
-:mod:`herbrand.contraction.algebras` will do; the compiled loops know :data:`LOOPS`.
+:mod:`herbrand.contraction.algebras` works; compiled loops exist for :data:`LOOPS`.
 
 >>> counting = Numbers.of("real")
 >>> counting.group(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), 2).tolist()
@@ -25,22 +25,28 @@ from herbrand.language.syntax import Rule
 from herbrand.loops import often
 
 Values = Any
-"""An array or tensor with one number a row."""
+"""An array or tensor with one number for each row."""
 
 LOOPS: Mapping[str, bool] = {"real": False, "max_product": True}
-"""The algebras that the compiled loops know, and whether ⊕ is the larger one there."""
+"""The algebras with compiled loops, and whether their ⊕ is the maximum."""
 
 
 class Reverse(Protocol):
-    """From the slopes of what a kernel made to those of its sources; ``None`` for what is not needed."""
+    """The backward pass of a kernel: from the gradient of its result to those of its sources.
+
+    ``None`` for sources whose gradient is not ``needed``.
+    """
 
     def __call__(self, slope: np.ndarray, needed: Sequence[bool]) -> tuple[np.ndarray | None, ...]: ...
 
 
 class Arithmetic(ABC):
-    """``compiled``: values are float64 and the loops run on their :meth:`numbers`, with the larger one as ⊕
-    where ``best``; ``plain``: they are no more than these numbers; ``dense``: 0 may stand for no entry, so
-    that there may be grids."""
+    """An algebra over one kind of arrays, with the weights of facts and rules.
+
+    ``compiled``: whether values are float64, so that compiled loops run on their :meth:`numbers`, with the
+    maximum as ⊕ if ``best``. ``plain``: whether values are only these numbers, without gradients. ``dense``:
+    whether 0 may mean no entry, so that states may be grids.
+    """
 
     plain: bool
     dense: bool
@@ -50,15 +56,15 @@ class Arithmetic(ABC):
         self.compiled, self.best = algebra.name in LOOPS, LOOPS.get(algebra.name, False)
         self._ordered: dict[int, tuple[Index, Values]] = {}
 
-    @np.errstate(over="ignore")  # reported where answers are read
+    @np.errstate(over="ignore")  # overflow is reported when answers are read
     def multiply(self, left: Values, right: Values) -> Values:
         return self.algebra.times(left, right)
 
     def ordered(self, index: Index, weights: Values | None) -> Values | None:
-        """The weights of a relation's rows in an index's order."""
+        """The weights of a relation's rows in an index's order, cached."""
         if weights is None or index.order is None:
             return weights
-        if weights is index.relation.weights:  # as they are stated: kept from one question to the next
+        if weights is index.relation.weights:  # stated weights: the index caches them for all questions
             return index.in_order("weights", weights)
         if id(index) not in self._ordered:
             self._ordered[id(index)] = index, self.take(weights, index.order)
@@ -69,7 +75,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def fact_weights(self, predicate: str, relation: IndexedFacts) -> Values | None:
-        """The weight of each row; ``None``: all one."""
+        """The weight of each row; ``None`` if all are one."""
 
     @abstractmethod
     def rule_weight(self, place: int, rule: Rule) -> Any: ...
@@ -79,14 +85,14 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def group(self, values: Values, groups: np.ndarray, count: int) -> Values:
-        """⊕ of the values of each of ``count`` groups, none of them empty."""
+        """⊕ of the values of each of ``count`` groups, none of which is empty."""
 
     @abstractmethod
     def concatenate(self, parts: Sequence[Values]) -> Values: ...
 
     @abstractmethod
     def nonzero(self, values: Values) -> np.ndarray:
-        """Which values are not zero, as truth values."""
+        """Whether each value is not zero."""
 
     @abstractmethod
     def numbers(self, values: Values) -> np.ndarray:
@@ -94,7 +100,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def made(self, numbers: np.ndarray, reverse: Reverse, *sources: Values | None) -> Values:
-        """What a kernel made of the sources' numbers, as values; ``reverse`` is its way back."""
+        """The result of a kernel on the sources' numbers, as values; ``reverse`` is its backward pass."""
 
     # Matrices, where ``dense``
 
@@ -111,16 +117,18 @@ class Arithmetic(ABC):
         other_rows: np.ndarray | None,
         owned: bool,
     ) -> Values:
-        """⊕ of two matrices, whose ``rows`` hold something (``None``: all of them do); the first is written
-        over if it is ``owned``."""
+        """⊕ of two matrices; ``rows`` and ``other_rows`` have their nonzero rows (``None``: possibly all).
+
+        The first is overwritten if it is ``owned``.
+        """
 
     @abstractmethod
     def added_at(self, matrix: Values, places: tuple[np.ndarray, ...], values: Values, owned: bool) -> Values:
-        """⊕ of a matrix with values at distinct places."""
+        """⊕ of a matrix with values at distinct places; the matrix is overwritten if it is ``owned``."""
 
 
 class Numbers(Arithmetic):
-    """Values are NumPy arrays. ``weighted``: facts and rules weigh what they state, and not one."""
+    """The arithmetic of NumPy arrays. ``weighted``: whether facts and rules have their weights, else one."""
 
     def __init__(self, algebra: Algebra, weighted: bool = True) -> None:
         super().__init__(algebra)
@@ -129,7 +137,7 @@ class Numbers(Arithmetic):
 
     @classmethod
     def of(cls, name: str) -> Numbers:
-        """By the name of an algebra. Truth values are numbers too, whose largest product is 1."""
+        """The arithmetic of a named algebra; truth values are computed as ``max_product`` of weights 1."""
         algebra = algebra_named(name)
         return cls(algebra) if algebra.weighs else cls(algebra_named("max_product"), weighted=False)
 
@@ -147,7 +155,7 @@ class Numbers(Arithmetic):
         return self._taken(np.array([rule_number(rule)]), span=rule.span)[0]
 
     def _taken(self, weights: np.ndarray, predicate: str = "", span: Span | None = None) -> np.ndarray:
-        """Stated weights of facts of a predicate or of a rule; raises for those that the algebra refuses."""
+        """Check the stated weights of facts or a rule; raise UnsupportedError if the algebra refuses one."""
         takes = self.algebra.takes
         if takes is not None and not (fit := takes.fit(weights)).all():
             raise takes.refusal(weights[~fit].min(), predicate, span)
@@ -178,7 +186,7 @@ class Numbers(Arithmetic):
         matrix[places] = values
         return matrix
 
-    @np.errstate(over="ignore")  # reported where answers are read
+    @np.errstate(over="ignore")  # overflow is reported when answers are read
     def added(
         self,
         matrix: np.ndarray,
@@ -205,7 +213,10 @@ class Numbers(Arithmetic):
 
 
 def refuse_overflow(weights: np.ndarray, counts: bool) -> None:
-    """Raise where the weight of an answer is larger than any float. ``counts``: integers would hold it."""
+    """Raise UnsupportedError if the weight of an answer is larger than any float.
+
+    ``counts``: whether exact integers could hold it, for the hint.
+    """
     if weights.dtype != object and not np.isfinite(weights).all():
         raise UnsupportedError(
             "a weight is larger than any float",

@@ -1,7 +1,7 @@
-"""The heaviest proofs of an atom as trees, best first: those of each node from those of the nodes below, each
-found when it is first asked for.
+"""The heaviest proofs of an atom as trees, best first, computed lazily.
 
-"Heaviest" is by the absolute value of the product of the weights used.
+The best proofs of each node are combined from those of the nodes below, when they are needed (lazy k-best
+parsing, Huang and Chiang 2005). Proofs are compared by the absolute value of the product of their weights.
 
 >>> from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 >>> from herbrand.program.clauses import Clause
@@ -25,7 +25,7 @@ from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.quick_values import quickly_made
 
 FRAMES = 3
-"""So many calls within one another does a proof of a node take for each node below."""
+"""Nested Python calls that a proof takes for each node of the graph, for the recursion limit."""
 
 
 @quickly_made
@@ -39,7 +39,7 @@ class ProofTree:
 
 
 Worth = Callable[[ProofTree, Sequence[ProofTree]], bool]
-"""Whether a proof of a node counts beside the heavier ones of that node."""
+"""A function that decides whether to keep a proof of a node, given the heavier ones of that node."""
 
 
 def heaviest(
@@ -49,7 +49,7 @@ def heaviest(
     clause_weight: Callable[[Instance], float],
     worth: Worth = lambda proof, before: True,
 ) -> Iterator[ProofTree]:
-    """All proofs, the heaviest first. The graph has no cycle: depth is bounded."""
+    """Yield all proofs of ``root``, the heaviest first. The graph must have no cycle."""
     ranked: dict[Node, _Ranked] = {}
 
     def part(one: Node | Fact) -> _Part:
@@ -60,7 +60,7 @@ def heaviest(
             _Way(made, clause_weight(made), tuple(map(part, made.parts))) for made in graph.instances[node]
         ]
         ranked[node] = _Ranked(ways, worth)
-        ranked[node].at(0)  # from below, so that few calls are within one another
+        ranked[node].at(0)  # children first, so that calls nest less deeply
     for place in itertools.count():
         with room_for(FRAMES * len(ranked)):
             proof = ranked[root].at(place)
@@ -84,19 +84,19 @@ class _Known:
 
 
 _Part: TypeAlias = "_Known | _Ranked"
-"""What proves an atom of a body: ``at`` a place, the heaviest first."""
+"""The ranked proofs of an atom of a body: ``at`` a rank, the heaviest first."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The proofs that one instance gives: a choice of a proof for each of its parts."""
+    """One instance of a clause; its proofs are choices of a ranked proof for each of its parts."""
 
     instance: Instance
     weight: float
     parts: tuple[_Part, ...]
 
     def at(self, places: tuple[int, ...]) -> tuple[float, list[Weighed]] | None:
-        """The proofs at these places and the weight with them, if there are so many."""
+        """Weight and parts of the proof with these ranks of its parts; ``None`` if a rank does not exist."""
         weight, parts = self.weight, list[Weighed]()
         for place, part in zip(places, self.parts, strict=True):
             one = part.at(place)
@@ -108,11 +108,14 @@ class _Way:
 
 
 Waiting = tuple[float, int, float, _Way, tuple[int, ...], list[Weighed]]
-"""The negative of what is compared, a number that decides between equal ones, and a proof to be made."""
+"""An entry of the heap: the negated absolute weight, a number that breaks ties, and a candidate proof."""
 
 
 class _Ranked:
-    """The proofs of a node, the heaviest first: after a proof come those with one part a rank lower."""
+    """The proofs of a node, the heaviest first, on demand.
+
+    A proof's successors, with one of its parts a rank lower, become candidates only after it.
+    """
 
     def __init__(self, ways: Sequence[_Way], worth: Worth) -> None:
         self._worth, self._found = worth, list[ProofTree]()

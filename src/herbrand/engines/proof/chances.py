@@ -1,10 +1,10 @@
-"""What facts are under probabilities: the chance of each base fact, and evidence.
+"""The meaning of facts as probabilities: the probability of each base fact, and evidence.
 
 A fact of a base predicate holds with its weight, or its soft evidence, as its probability. The probabilities
-of a many-valued atom's values are its distribution: values without one share what is left to 1 equally, and a
-value that is stated to be false is excluded. A fact of what rules derive is evidence: true, false, or, with a
-probability, an independent opinion; with a weight it is one more proof of that probability. What is given is
-evidence too, except that a base atom without a probability becomes a fact.
+of a many-valued atom's values are its distribution: values without one share the rest to 1 equally, and a
+value that is stated to be false is excluded. A fact of a derived predicate is evidence: true, false, or, with
+a probability, an independent opinion; with a weight it is one more proof of that probability. Conditions of a
+query are evidence too, except that a base atom without a probability becomes a fact.
 
 >>> from herbrand.facts.load import load_facts
 >>> from herbrand.language.check import check
@@ -38,13 +38,15 @@ from herbrand.row_keys import row_keys
 
 Row = tuple[int, ...]
 ROUNDING = 1e-9
-"""Probabilities that add up to 1 within this do."""
+"""Largest difference from 1 of a sum of probabilities that counts as 1."""
 
 
 @dataclass(frozen=True)
 class ChanceEvidence:
-    """``holds``: 1 and 0 are certain, a number between them is an opinion, which counts in proportion.
-    ``text`` names the statement."""
+    """Evidence on one atom: ``holds`` is 1 or 0 for certain evidence, else the probability of an opinion.
+
+    ``text`` names the statement.
+    """
 
     predicate: str
     row: Row
@@ -55,8 +57,10 @@ class ChanceEvidence:
 def chances_of(
     program: HornProgram, given: Sequence[FactRows] = ()
 ) -> tuple[Facts, tuple[ChanceEvidence, ...]]:
-    """Facts whose weights are their probabilities, and the evidence. The literals ``given`` are true or
-    false, over constants that the domains have."""
+    """Facts whose weights are their probabilities, and the evidence.
+
+    ``given`` are the literals of a query's condition, true or false, over constants of the domains.
+    """
     signature, facts = program.signature, program.facts
     tables, evidence = dict(facts.tables), list[ChanceEvidence]()
     stated: dict[str, list[tuple[Row, bool]]] = {}
@@ -84,7 +88,7 @@ def _indices(rows: FactRows, predicate: Predicate, facts: Facts) -> Row:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """The table of one predicate."""
+    """The facts of one predicate, to be read as probabilities and evidence."""
 
     predicate: Predicate
     facts: Facts
@@ -93,7 +97,7 @@ class _Reading:
     # Predicates that rules derive
 
     def causes(self) -> FactTable:
-        """The facts that are proofs: those with a weight other than 1."""
+        """The facts of a derived predicate that are proofs: those with a weight other than 1."""
         table = self.table
         if table.weights is None:
             return FactTable.empty(table.columns, table.world)
@@ -117,7 +121,7 @@ class _Reading:
     # Base predicates
 
     def chances(self) -> FactTable:
-        """All that may hold, each row with its probability as its weight."""
+        """All facts that may hold, with their probabilities as weights."""
         table = self.table
         if not len(table.soft) and (self.predicate.value_type is None or table.weights is None):
             return table
@@ -132,13 +136,13 @@ class _Reading:
     def with_given(
         self, chances: FactTable, given: Sequence[tuple[Row, bool]]
     ) -> tuple[FactTable, list[ChanceEvidence]]:
-        """The table with what is given of atoms that have no chance, and evidence on those that have one."""
+        """Add a condition: atoms without a probability become facts, on others it is evidence."""
         weights = np.ones(len(chances.true)) if chances.weights is None else chances.weights
         known: dict[Row, float] = dict(zip(map(tuple, chances.true.tolist()), weights.tolist(), strict=True))
         valued = {row[:-1] for row in known} if self.predicate.value_type is not None else set[Row]()
         denied = set(map(tuple, self.table.false.tolist()))
         evidence: list[ChanceEvidence] = []
-        for row, holds in sorted(given, key=lambda pair: not pair[1]):  # what holds first: it may be denied
+        for row, holds in sorted(given, key=lambda pair: not pair[1]):  # true first: others may deny them
             if not holds and row in known:
                 evidence.append(self._evidence(row, 0.0, known[row] == 1))
             elif holds and (row in denied or (row[:-1] in valued and row not in known)):
@@ -154,7 +158,10 @@ class _Reading:
         return _facts(self.table, rows, np.array(list(known.values()))), evidence
 
     def _distributions(self, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every value of each uncertain atom with its probability; atoms of a known value as they are."""
+        """The distribution of each atom with stated values: rows with value, and their probabilities.
+
+        Excluded values are left out and the rest is renormalised.
+        """
         atoms: dict[Row, dict[int, float]] = {}
         for (*atom, value), weight in zip(rows.tolist(), weights.tolist(), strict=True):
             atoms.setdefault(tuple(atom), {})[value] = weight
@@ -177,7 +184,7 @@ class _Reading:
     # Both
 
     def _unstated(self, rows: np.ndarray) -> np.ndarray:
-        """Whether each row is neither among the true facts nor among the false ones."""
+        """Whether each row is neither a true nor a false fact."""
         stated = np.concatenate([self.table.true, self.table.false])
         every = np.concatenate([stated, rows])
         sizes = [len(self.facts.domains[kind]) for kind in self.predicate.column_types]
@@ -196,8 +203,11 @@ class _Reading:
 
 
 def _distribution(stated: Mapping[int, float], count: int) -> Mapping[int, float]:
-    """Of the ``count`` values of an atom, those with a probability; what adds up to more than 1, or cannot
-    come to 1, stays as it is stated (``check_probabilities`` refuses it once it is used)."""
+    """Complete the stated probabilities of an atom with ``count`` values to a distribution.
+
+    Probabilities that add up to more than 1, or cannot reach 1, stay unchanged: ``check_probabilities``
+    refuses them when they are used.
+    """
     certain = [value for value, weight in stated.items() if weight == 1]
     others = [value for value in range(count) if value not in stated]
     if certain:
@@ -209,7 +219,7 @@ def _distribution(stated: Mapping[int, float], count: int) -> Mapping[int, float
 
 
 def refuse_wrong_sums(predicate: Predicate, facts: Facts) -> None:
-    """Raise where the probabilities of an atom's values do not add up to 1."""
+    """Raise UnsupportedError if the probabilities of an atom's values do not add up to 1."""
     table = facts.tables[predicate.name]
     if predicate.value_type is None or table.weights is None:
         return
@@ -227,15 +237,18 @@ def refuse_wrong_sums(predicate: Predicate, facts: Facts) -> None:
 
 
 def _facts(table: FactTable, rows: np.ndarray, weights: np.ndarray) -> FactTable:
-    """A table of these facts alone, in order."""
+    """A table with these facts only, sorted by row."""
     order = np.lexsort(tuple(reversed(rows.T))) if rows.shape[1] else np.arange(len(rows))
     none = FactTable.empty(table.columns, table.world)
     return replace(none, true=np.asfortranarray(rows[order].astype(np.int32)), weights=weights[order])
 
 
 def check_probabilities(program: HornProgram, predicates: Collection[str]) -> None:
-    """Raise where a weight of these predicates' facts or rules is no probability, or they rest on a count, or
-    another aggregate, of what is uncertain."""
+    """Raise UnsupportedError if a weight of these predicates' facts or rules is no probability.
+
+    Also if the probabilities of an atom's values do not add up to 1, or an aggregate is over a predicate that
+    is uncertain.
+    """
     for name in predicates:
         weights = program.relation(name).weights
         if weights is not None and len(weights) and not (weights.min() >= 0 and weights.max() <= 1):
@@ -246,7 +259,7 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
 
 
 def no_probability(predicate: str, weight: float) -> UnsupportedError:
-    """Of a fact with such a weight."""
+    """The error that a fact's weight is no probability."""
     return UnsupportedError(
         f"a fact of {predicate} weighs {weight:g}, which is no probability",
         hint="--algebra count takes any weights",
@@ -254,7 +267,7 @@ def no_probability(predicate: str, weight: float) -> UnsupportedError:
 
 
 def check_rule_weights(program: HornProgram, predicates: Collection[str]) -> None:
-    """Raise where a rule of these predicates has a weight that is no probability."""
+    """Raise UnsupportedError if a rule of these predicates has a weight that is no probability."""
     for rule in program.weighted:
         if rule.head.predicate in predicates and not 0 <= rule_number(rule) <= 1:
             raise UnsupportedError(
@@ -265,7 +278,7 @@ def check_rule_weights(program: HornProgram, predicates: Collection[str]) -> Non
 
 
 def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) -> None:
-    """Raise where ``not`` stands before what is uncertain in what the clauses rest on."""
+    """Raise UnsupportedError if ``not`` is before an uncertain predicate in the clauses or below them."""
     uncertain = _uncertain(program)
     for clause, predicate in program.absences(clauses):
         if predicate in uncertain:
@@ -292,7 +305,7 @@ def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]
 
 
 def _uncertain(program: HornProgram) -> set[str]:
-    """The predicates that rest on a choice, or on a fact or a rule with a probability other than 1."""
+    """The predicates that depend on a choice, or on a fact or a rule with a probability other than 1."""
     uncertain = set[str]()
     for name in program.facts.tables:
         weights = program.relation(name).weights

@@ -1,8 +1,8 @@
-"""Ground proofs as a graph: which instances of clauses give an atom, and which atoms and facts each rests on.
+"""Ground proofs as a graph: the instances of clauses that derive an atom, and the atoms and facts of each.
 
-A node is an atom with the calls it has left (``None`` where no bound is felt); an instance is one clause for
-one choice of constants. Instances are found by running the clauses with every variable kept, all atoms of a
-predicate at once. Made for what looks at single proofs: the heaviest ones.
+A node is an atom with its remaining number of nested calls (``None`` where the depth bound has no effect); an
+instance is one clause for one choice of constants. Instances are computed by running the clauses with every
+variable kept, all atoms of a predicate at once. The graph is for single proofs, such as the heaviest ones.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from herbrand.errors import BudgetError
 from herbrand.program.clauses import Clause, Lookup
 
 MOST_INSTANCES = 300_000
+"""Most instances in a graph of proofs."""
 Row = tuple[int, ...]
 Provider = Callable[[str, Mode, list[np.ndarray], int | None], Answers]
-"""The provable answers of a predicate in a mode, for columns of inputs, with so many calls left."""
+"""A function of predicate, mode, input columns and calls left that gives the provable answers."""
 
 
 @dataclass(frozen=True)
 class Node:
+    """An atom to prove with ``left`` nested calls; ``None`` where the depth bound has no effect."""
+
     predicate: str
     row: Row
     left: int | None
@@ -36,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Fact:
-    """A stated fact: its place in the predicate's relation."""
+    """A stated fact; ``place`` is its row number in the predicate's relation."""
 
     predicate: str
     row: Row
@@ -45,7 +48,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Instance:
-    """A clause for one choice of constants; ``parts`` in the order of its body's atoms."""
+    """A clause for one choice of constants; ``parts`` are in the order of its body's atoms."""
 
     clause: Clause
     binding: tuple[tuple[str, int], ...]
@@ -54,12 +57,12 @@ class Instance:
 
 @dataclass(eq=False)
 class Derivations:
-    """``instances`` of each node; a node without any has no proof."""
+    """A graph of proofs: the ``instances`` of each node; a node without any has no proof."""
 
     instances: dict[Node, list[Instance]] = field(default_factory=dict)
 
     def reachable(self, root: Node) -> list[Node]:
-        """The nodes that a root rests on, each after those that it rests on where no cycle prevents it."""
+        """The root and all nodes that it depends on, each after its dependencies unless there is a cycle."""
         order: list[Node] = []
         seen = {root}
         stack = [(root, iter(self._below(root)))]
@@ -80,7 +83,7 @@ class Derivations:
 
 
 def refuse_many(count: int) -> None:
-    """Raise where there are more instances than are looked at one by one."""
+    """Raise BudgetError if there are more than ``MOST_INSTANCES`` instances."""
     if count > MOST_INSTANCES:
         raise BudgetError(
             f"there are more than {MOST_INSTANCES:,} steps of proofs to look at one by one",
@@ -89,8 +92,10 @@ def refuse_many(count: int) -> None:
 
 
 def derivations(runner: Runner, provider: Provider, asked: Node) -> tuple[Derivations, Node]:
-    """All ground proofs of an atom, and the node that stands for it. Raises ``BudgetError`` where there are
-    too many instances."""
+    """Compute the graph of all ground proofs of an atom, and the atom's node in it.
+
+    Raises ``BudgetError`` where there are too many instances.
+    """
     search = _Search(runner, provider)
     node = Node(asked.predicate, asked.row, search.calls(asked.predicate, asked.left))
     search.wanted(node)
@@ -109,7 +114,7 @@ class _Search:
         return felt(left, self._plans.height(predicate))
 
     def wanted(self, root: Node) -> None:
-        """Instances of a node and of all it rests on, the atoms of one predicate together."""
+        """Compute the instances of a node and of all nodes it depends on, one predicate at a time."""
         waiting = [root]
         while waiting:
             groups: dict[tuple[str, int | None], list[Node]] = {}
@@ -120,7 +125,7 @@ class _Search:
             waiting = [part for same in groups.values() for part in self._expand(same)]
 
     def _expand(self, nodes: list[Node]) -> list[Node]:
-        """Find the instances of nodes of one predicate; what they rest on."""
+        """Compute the instances of nodes of one predicate; return the nodes in their parts."""
         self._runner.budget.check()
         predicate, left = nodes[0].predicate, nodes[0].left
         if left == 0:
@@ -187,7 +192,7 @@ class _Search:
     def _parts(
         self, literal: Lookup, columns: dict[str, list[int]], left: int | None, count: int
     ) -> list[Node] | list[Fact]:
-        """What an atom of the body is, for each row."""
+        """The node or fact of an atom of the body, for each row."""
         name = literal.predicate
         if literal.arguments:
             rows = list(zip(*(columns[argument] for argument in literal.arguments), strict=True))
@@ -203,6 +208,6 @@ class _Search:
 
 
 def _fits(clause: Clause, row: Row) -> bool:
-    """Whether a row agrees with the head's constants and repeated variables."""
+    """Whether a row matches the head's constants and repeated variables."""
     known = dict(clause.constants)
     return all(known.setdefault(name, value) == value for name, value in zip(clause.head, row, strict=True))

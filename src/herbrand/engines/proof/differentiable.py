@@ -1,10 +1,10 @@
-"""Sums of proofs that carry gradients: sums of products over torch tensors, by the same plans and kernels.
+"""Sums over proofs with gradients: sums of products over torch tensors, by the same plans and kernels.
 
-A kernel runs on the tensors' numbers; what it made is put into torch's graph together with the kernel that
-leads back (:mod:`herbrand.engines.proof.kernels`). So gradients are a reverse pass over the plan: they
-exist for the facts and rules that proofs use, and no pair that is no fact ever gets one.
+A kernel runs on the tensors' numbers; its result is put into torch's graph together with the kernel of its
+backward pass (:mod:`herbrand.engines.proof.kernels`). So gradients are a reverse pass over the plan: they
+exist for the facts and rules that proofs use, and never for pairs that are no facts.
 
-Answers have weights that are a tensor with a gradient.
+The weights of answers are a tensor with a gradient.
 
 >>> import herbrand as hb
 >>> import torch
@@ -45,11 +45,13 @@ SECOND = "second derivatives of the weights of answers", "take gradients without
 
 
 class Differentiable(Arithmetic):
-    """``facts``: a tensor [rows of the relation] for each predicate whose weights are parameters; ``rules``:
-    a tensor [weighted rules], or ``None`` for the weights they state.
+    """The arithmetic of torch tensors, with weights as parameters.
 
-    Entries whose value happens to be 0 are kept, so that they have a gradient: grids, in which 0 stands for
-    no entry, are made only where ``positive`` says that all weights are above 0, as then no sum is 0.
+    ``facts``: a tensor [rows of the relation] for each predicate whose weights are parameters; ``rules``:
+    a tensor [weighted rules], or ``None`` for their stated weights.
+
+    Entries of value 0 are kept, so that they have a gradient. Grids, in which 0 means no entry, are used only
+    if ``positive``: then all weights are above 0, so that no sum is 0.
     """
 
     plain = False
@@ -66,7 +68,7 @@ class Differentiable(Arithmetic):
     def of(
         cls, program: HornProgram, facts: Mapping[str, Tensor] | None = None, rules: Tensor | None = None
     ) -> Differentiable:
-        """Over a program's facts and rules, with these weights in place of those stated."""
+        """The arithmetic over a program's facts and rules, with these weights in place of stated ones."""
         facts = facts or {}
         given = [*facts.values(), *([] if rules is None else [rules])]
         stated = program.all_positive(set(facts), rules is None)
@@ -119,7 +121,7 @@ class Differentiable(Arithmetic):
 
 
 class _Made(torch.autograd.Function):
-    """Numbers that were made outside torch, with their way back to what they were made of."""
+    """A torch operation whose numbers and backward pass are computed outside torch."""
 
     @staticmethod
     def forward(ctx: Any, numbers: np.ndarray, reverse: Reverse, *sources: Tensor | None) -> Tensor:
@@ -152,9 +154,9 @@ def scores(
     depth: int = DEPTH,
     budget: Budget = UNLIMITED,
 ) -> Table:
-    """The answers to goals of one shape, with a tensor of values, one for each row (goal, variables...).
+    """Answer goals of one shape; the table has a tensor of values, one for each row (goal, variables...).
 
-    ``facts``: weights in place of those stated, a tensor [facts in the relation's order] for each such
+    ``facts``: weights in place of stated ones, a tensor [facts in the relation's order] for each such
     predicate; ``rules``: the same for all weighted rules, in their order.
     """
     arithmetic = Differentiable.of(proof.program, facts, rules)

@@ -1,6 +1,6 @@
-"""The engine ``proof``: goals in, weighted answers out.
+"""The engine ``proof``, which answers goals with weighted answers.
 
-Its program is a theory's rules over their facts; goals of one shape are answered in one pass.
+Its program is a theory's rules with their facts; goals of one shape are answered in one pass.
 
 >>> from herbrand.engines.loop import run
 >>> from herbrand.facts.load import fact_sources, load_facts
@@ -43,7 +43,10 @@ _explanation = later("herbrand.engines.proof.explain:explanation")
 
 @dataclass(frozen=True)
 class Goals:
-    """One goal, and constants for some of its variables, a list each; or several goals."""
+    """The question of ``Model.query``: several goals, or one, with lists of constants for its variables.
+
+    ``bindings`` has a list for each of some variables of the one goal.
+    """
 
     asked: str | Formula | tuple[str, ...]
     bindings: Mapping[str, Sequence[Value]] | None = None
@@ -59,7 +62,7 @@ class Goals:
 
     @classmethod
     def of(cls, goal: Any, bindings: Mapping[str, Sequence[Value]] | None) -> Goals:
-        """What ``Model.query`` is asked: a goal, or several; raises where it is something else."""
+        """Check the arguments of ``Model.query``; raise UnsupportedError for anything but goals."""
         if isinstance(goal, str | Formula):
             return cls(goal, bindings)
         several = isinstance(goal, Iterable) and not isinstance(goal, Mapping)
@@ -75,7 +78,7 @@ class Goals:
 
 @dataclass(frozen=True)
 class SameShape:
-    """Goals that one pass answers: where each stands among all, and the constants that each asks with."""
+    """Goals of one shape: the place of each among all goals, and the constants of each."""
 
     shape: Shape
     places: tuple[int, ...]
@@ -84,7 +87,7 @@ class SameShape:
 
 @dataclass(frozen=True, eq=False)
 class GoalsState:
-    """Goals as they are read, and after the one step what was found for each shape."""
+    """The state of the engine: goals by shape, and after the only step the answers for each shape."""
 
     rules: Proof
     goals: Goals
@@ -94,7 +97,7 @@ class GoalsState:
 
 @dataclass(frozen=True)
 class ByProofs:
-    """Sums over proofs, as ``request`` says."""
+    """The engine that sums over proofs, with the options of ``request``."""
 
     request: Request = field(default_factory=Request)
     name: str = field(default="proof", init=False)
@@ -119,7 +122,7 @@ class ByProofs:
         return 0.0
 
     def read(self, state: GoalsState, status: Status) -> Bindings | tuple[Bindings, ...]:
-        """The answers of the goal, or of each goal, heaviest first."""
+        """Read the answers of the goal, or of each goal, heaviest first."""
         rules, goals = state.rules, state.goals
         if goals.bindings:
             ((same,), (answer,)) = state.shapes, state.answers
@@ -132,7 +135,10 @@ class ByProofs:
         return several if isinstance(goals.asked, tuple) else several[0]
 
     def explain(self, state: GoalsState, status: Status) -> Explanation:
-        """The heaviest proofs of a goal without variables; as many as ``request.top`` says."""
+        """Explain a goal without variables by its ``request.top`` heaviest proofs.
+
+        Raises UnsupportedError for goals with variables, other algebras than ``count``, and the fixpoint.
+        """
         request = self.request
         if request.algebra != "count" or request.depth == FIXPOINT:
             raise UnsupportedError("proofs are explained in the count algebra and within a depth")
@@ -172,7 +178,7 @@ def _same_shapes(rules: Proof, goals: Sequence[Goal]) -> Iterable[SameShape]:
 
 
 def _by_goal(answer: Found, count: int) -> Iterable[Found]:
-    """The answers of each goal."""
+    """Split the answers of goals of one shape by goal."""
     table = answer.table
     ends = np.searchsorted(table.columns[0], np.arange(count + 1))
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Why an answer has its weight: its heaviest proofs as trees, which add up to it with the remainder."""
+"""Explanation of an answer's weight: its heaviest proofs as trees, and the remainder of the weight."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
 
 PROOFS = 10
-"""So many proofs are listed unless more are asked for."""
+"""Number of proofs in an explanation where ``top`` is not given."""
 
 
 def explanation(
     program: HornProgram, goal: str, graph: Derivations, root: Node, weight: float, top: int | None, note: str
 ) -> Explanation:
-    """The heaviest proofs of a goal without variables that has this weight: ``top`` or ``PROOFS`` of them."""
+    """Explain a goal without variables that has this weight by its heaviest proofs.
+
+    There are ``top`` of them, ``PROOFS`` if that is None; the rest of the weight is the remainder.
+    """
     telling = _Telling(program, goal)
     proofs = heaviest(graph, root, telling.fact_weight, telling.clause_weight)
     reasons = tuple(telling.reason(proof) for proof in islice(proofs, PROOFS if top is None else top))
@@ -48,7 +51,7 @@ class _Telling:
         return 1.0 if rule is None else rule_number(rule)
 
     def reason(self, proof: ProofTree) -> Reason:
-        """A proof; the goal's own clause, and the facts of a derived predicate, are shown by their parts."""
+        """The reason for a proof; clauses of goals, parts of bodies and stated facts show their parts."""
         made = proof.instance
         parts = tuple(self._part(part) for part in proof.parts)
         if made.clause.rule is None or PART_MARK in made.clause.predicate:

@@ -1,8 +1,8 @@
-"""What a learned predicate could hold of, where no fact says: what the rest of its rules' bodies leads to.
+"""The facts of a learned predicate without stated facts: all rows that the rest of its rules' bodies binds.
 
-In ``topic(d, t) :- word(d, w), label(t), about(w, t)`` a learned ``about`` of which nothing is stated holds,
-with weight 1 before learning, of the pairs of a word that some document has and a label. These are the
-features of TensorLog's ``{f(W) : g(X,W)}``.
+In ``topic(d, t) :- word(d, w), label(t), about(w, t)`` a learned ``about`` without facts gets a fact, with
+weight 1 before learning, for each pair of a word of some document and a label. These are the features of
+TensorLog's ``{f(W) : g(X,W)}``.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
@@ -36,8 +36,11 @@ from herbrand.program.clauses import Clause
 
 
 def learned_predicates(rules: Sequence[Rule], signature: Signature, facts: Facts) -> tuple[str, ...]:
-    """The predicates whose facts' weights are to be learned: those declared so, and, where nothing is
-    declared, those that bodies use and that neither facts nor rules give."""
+    """The predicates whose facts' weights are to be learned.
+
+    These are the ones declared ``learned`` and, in theories without declarations, those in bodies that have
+    neither facts nor rules.
+    """
     derived = {rule.head.predicate for rule in rules}
     used = {part.predicate for rule in rules for part in rule.body if isinstance(part, Atom)}
     return tuple(
@@ -49,13 +52,16 @@ def learned_predicates(rules: Sequence[Rule], signature: Signature, facts: Facts
 
 
 def features_of(learned: Collection[str], facts: Facts) -> set[str]:
-    """The learned predicates of which nothing is stated: they hold of all that rules can reach."""
+    """The learned predicates without facts, which get all facts that their rules' bodies can use."""
     return {name for name in learned if not len(facts.tables[name].true)}
 
 
 def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collection[str]) -> None:
-    """``not`` means that an atom has no proof, and every atom with a score has one, whatever its score is. So
-    has each that an aggregate is over."""
+    """Raise UnsupportedError if ``not`` or an aggregate is over a predicate that depends on scores.
+
+    ``not`` means that an atom has no proof, and every atom with a score has one, whatever the score; an
+    aggregate is over all atoms with a proof.
+    """
     for clause, predicate in program.absences(goals):
         for rests, name in _scored_below(program, predicate, scored):
             raise UnsupportedError(
@@ -76,7 +82,7 @@ def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collec
 
 
 def _scored_below(program: HornProgram, predicate: str, scored: Collection[str]) -> Iterator[tuple[str, str]]:
-    """What takes scores of a predicate and all that it rests on, each behind words that say how it does."""
+    """The scored predicates among a predicate and those it depends on, each after a phrase for an error."""
     below = {predicate, *program.reached(program.clauses.get(predicate, ()))}
     for name in sorted(below & set(scored)):
         yield "" if name == predicate else f", which rests on {name}", name
@@ -89,7 +95,10 @@ def with_features(
     learned: Collection[str],
     budget: Budget = UNLIMITED,
 ) -> Facts:
-    """The facts, and all that could hold of the learned predicates of which nothing is stated."""
+    """Add to the facts all that learned predicates without facts could use.
+
+    Raises LanguageError where the rules do not bind all their variables.
+    """
     derived = {rule.head.predicate for rule in rules}
     empty = features_of(learned, facts) - derived
     if not empty:
@@ -115,8 +124,11 @@ def with_features(
 
 
 def _generating(rule: Rule, empty: Collection[str], derived: Collection[str]) -> Iterator[Rule]:
-    """For each such atom of a body, a rule that derives it from the rest without such atoms: from what is
-    stated and hangs together with it, where that binds its variables, else from all of it."""
+    """For each atom of an ``empty`` predicate in a body, a rule that derives it from the rest of the body.
+
+    The body is the stated atoms that share variables with it, directly or not, if these bind its variables,
+    else all other atoms; atoms of ``empty`` predicates are left out.
+    """
     rest = [part for part in rule.body if not (isinstance(part, Atom) and part.predicate in empty)]
     atoms = [part for part in rest if isinstance(part, Atom)]
     for part in rule.body:

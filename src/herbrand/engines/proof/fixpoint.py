@@ -1,14 +1,14 @@
 """All answers of a predicate, at any depth: semi-naive evaluation from the question on.
 
-Every predicate and mode that is asked is an owner of questions and answers. A clause that asks in its middle
-waits there with its rows; when the owner learns an answer, the waiting rows go on with that answer alone, and
-when a row comes to wait, it goes on with all answers so far. So each pair of a row and an answer is taken
-exactly once, which is what makes sums right and not only sets. A call at the end of a clause is run in its
-owner's place, so that reachability from one constant never becomes reachability between all.
+Every predicate and mode that is called is an owner of questions and answers. A clause with a call in its
+middle keeps its rows waiting there; a new answer of the owner is joined with all waiting rows, and a new
+waiting row with all answers so far. So each pair of a row and an answer is joined exactly once, which makes
+sums correct, and not only sets. A call at the end of a clause is run in its caller's place, so that
+reachability from one constant never becomes reachability between all.
 
-Rows grow round by round, and what each round adds is its delta. In the real algebra an addition is an
-increment, in those that take the better value it is the rows that improve. A row that an increment leaves as
-it is, to the last bit, counts as settled.
+Each round adds a delta to the rows. In the real algebra it is the increments, in algebras that keep the
+better value it is the rows that improve. A row that an increment leaves unchanged, to the last bit, is
+settled.
 
 >>> from herbrand.engines.proof.arithmetic import Numbers
 >>> rows = FixpointRows(("", "x"), [2, 3], Numbers.of("max_product"), 10**6)
@@ -36,14 +36,18 @@ from herbrand.engines.proof.table import Answers, Questions, State, Table, group
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
 SAME = 1e-12
-"""Weights that differ by less, relatively, differ by rounding alone."""
+"""Relative difference of weights up to which they count as equal, but for rounding."""
 DENSE_BYTES = 2**28
+"""Most memory of one dense array of rows."""
 FLOAT = 8
 
 
 class FixpointRows:
-    """Distinct rows under their keys: every possible row has a place where these are few, else a sorted list
-    has those that are there; the algebra's zero stands for none. The first column may outgrow its size."""
+    """The rows found so far with their values: a dense array over all possible rows if it is small enough.
+
+    Else a sorted list of the rows' keys. In the array the algebra's zero means no row. The first column may
+    outgrow its size.
+    """
 
     def __init__(
         self, names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic, memory: int
@@ -62,7 +66,7 @@ class FixpointRows:
         return len(self._keys) if self._dense is None else int(np.count_nonzero(self._dense != self._zero))
 
     def add(self, table: Table) -> Table:
-        """The rows that this adds or improves, with their increment or new value."""
+        """Add a table; return the delta: rows that are new or change, with their increment or new value."""
         if not len(table):
             return table
         self._grow(int(table.columns[0].max()) + 1)
@@ -100,11 +104,11 @@ class FixpointRows:
             self._keys = np.flatnonzero(self._dense != self._zero)
             self._values = self._dense[self._keys]
             self._dense = None
-        if fit(before) and not fit(self._sizes):  # from here on keys are of the other kind
+        if fit(before) and not fit(self._sizes):  # keys become bytes instead of integers
             self._keys = row_keys(key_columns(self._keys, before), self._sizes)
 
     def _known(self, keys: Keys) -> np.ndarray:
-        """The value of each row, zero for one that is not there."""
+        """The value of each key's row, zero for rows that do not exist."""
         if self._dense is not None:
             return self._dense[keys]
         return np.append(self._values, self._zero)[places_among(self._keys, keys)]
@@ -124,20 +128,23 @@ class FixpointRows:
 
 
 MOST_ROUNDS = 1000
-"""So many go by without a new row: a sum whose terms shrink by 3 % a round or more is done by then."""
+"""Most rounds without a new row: sums whose terms shrink by at least 3 % a round converge in them."""
 
 
 @dataclass(eq=False)
 class Patience:
-    """How long rounds go on: best proofs without a cycle are no deeper than there are rows, and sums are
-    given their rounds after the last new row."""
+    """The limit of rounds of a fixpoint.
+
+    Best proofs without a cycle are no deeper than the number of rows; sums have ``MOST_ROUNDS`` after the
+    last new row.
+    """
 
     idempotent: bool
     _rows: int = 0
     _grown: int = 0
 
     def is_over(self, rounds: int, rows: int) -> bool:
-        """Whether no end is in sight after so many rounds, with so many rows."""
+        """Whether the limit is exceeded after ``rounds``, with ``rows`` so far."""
         if self.idempotent:
             return rounds > rows + 2
         if rows > self._rows:
@@ -146,7 +153,7 @@ class Patience:
 
 
 def advice_without_end(algebra: str) -> str:
-    """Why rounds came to no end, and what helps."""
+    """Advice for an evaluation whose rounds did not converge."""
     if algebra == "max":
         return "a cycle of rules multiplies to more than 1, so there is no best proof; give a depth"
     return "the sum over all proofs grows without end or too slowly; give a depth"
@@ -157,7 +164,11 @@ Place = tuple[str, Mode]
 
 @dataclass(eq=False)
 class _Owner:
-    """A predicate in a mode: its questions, the answers so far, and who waits for more of them."""
+    """A predicate in a mode: its questions, its answers so far, and the sites that wait for more.
+
+    ``reached`` has the frontiers run for it so far, also those of predicates that answer in its place;
+    ``news`` are answers not yet added.
+    """
 
     place: Place
     questions: Questions
@@ -169,7 +180,7 @@ class _Owner:
 
 @dataclass(eq=False)
 class _Site:
-    """Where a clause asks: the rows that wait there."""
+    """A call in the middle of a clause, and the ``rows`` that wait there for its answers."""
 
     owner: _Owner
     plan: ClausePlan
@@ -178,7 +189,10 @@ class _Site:
 
 
 class Fixpoint:
-    """``converged`` is false where sums were still growing when the rounds were over."""
+    """A semi-naive evaluation, continued by each question.
+
+    ``converged`` is False if sums were still growing when the limit of rounds was reached, or overflowed.
+    """
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -191,7 +205,7 @@ class Fixpoint:
         self._patience = Patience(self._arithmetic.algebra.idempotent)
 
     def answers(self, predicate: str, mode: Mode, columns: list[np.ndarray]) -> Answers:
-        """The answers to each distinct row of inputs."""
+        """Evaluate rounds until nothing changes; return the answers to each distinct row of inputs."""
         owner = self._owner((predicate, mode))
         self._ask(owner, columns)
         while self._frontiers or any(other.news for other in self._owners.values()):
@@ -208,7 +222,7 @@ class Fixpoint:
         return Answers(owner.questions, nonzero)
 
     def _is_hopeless(self) -> bool:
-        """Whether the rounds come to no end; it is looked at now and then."""
+        """Whether the rounds do not converge; checked every 64 rounds, as it scans all values."""
         return self.rounds % 64 == 0 and (
             not all(np.isfinite(owner.answers.table.values).all() for owner in self._owners.values())
             or self._patience.is_over(self.rounds, self._row_count())
@@ -232,7 +246,7 @@ class Fixpoint:
         return FixpointRows(names, sizes, self._arithmetic, self._runner.budget.bytes)
 
     def _ask(self, owner: _Owner, columns: list[np.ndarray]) -> None:
-        """Questions that are new begin a frontier of their own."""
+        """Start a frontier for each new question."""
         new = owner.questions.add(columns)
         if len(new):
             inputs = tuple(column[new] for column in owner.questions.columns)
@@ -240,11 +254,11 @@ class Fixpoint:
             self._reach(owner, owner.place, Table(names, (new, *inputs), values))
 
     def _reach(self, owner: _Owner, place: Place, frontier: State) -> None:
-        """A grid has a column a question, and there may be more of these before it is taken up."""
+        """Add a frontier for the next round, as a table: a grid has a fixed number of questions."""
         self._frontiers.setdefault((id(owner), place), (owner, []))[1].append(frontier.sparse())
 
     def _run_frontiers(self) -> None:
-        """What came to each predicate since the last round, without what had come before."""
+        """Run each predicate's clauses on the frontiers that are new since the last round."""
         taken, self._frontiers = self._frontiers, {}
         for (_, place), (owner, states) in taken.items():
             sizes_in = [len(owner.questions), *self._plans.input_sizes(*place)]
@@ -262,7 +276,7 @@ class Fixpoint:
         return merged(states, names, sizes, self._arithmetic).sparse()
 
     def _tell_news(self) -> None:
-        """Each owner's new answers go to the rows that wait for them."""
+        """Add each owner's new answers and join them with the rows that wait for them."""
         for owner in list(self._owners.values()):
             if not owner.news:
                 continue
@@ -278,7 +292,7 @@ class Fixpoint:
                 self._continue(site, rows, answers)
 
     def _go_on(self, owner: _Owner, plan: ClausePlan, position: int, state: State) -> None:
-        """Run a clause until it is done, hands on at its end, or waits for answers."""
+        """Run a clause until it ends, reaches a call at its end, or waits for answers."""
         rows = len(owner.questions)
         position, state = self._runner.advance(plan, position, state, rows)
         if not state:
@@ -288,7 +302,7 @@ class Fixpoint:
             return
         step = plan.steps[position]
         assert isinstance(step, Ask)
-        if step is plan.tail:  # the predicate at the end of a clause answers in this owner's place
+        if step is plan.tail:  # the predicate called at the end of a clause answers for this owner
             passed = self._runner.weighed(plan, self._runner.passed(step, state))
             self._reach(owner, (step.predicate, step.bound), passed)
         else:
@@ -323,8 +337,10 @@ class Fixpoint:
 
 @dataclass(eq=False)
 class Provable:
-    """All that can be proved at any depth, kept for a whole evaluation: to its runner ``not`` means that a
-    derived predicate's boolean fixpoint has no such atom."""
+    """The provable atoms at any depth, cached for a whole evaluation.
+
+    ``not`` before a derived predicate means that its boolean fixpoint lacks the atom.
+    """
 
     plans: Plans
     budget: Budget
@@ -334,6 +350,6 @@ class Provable:
 
     @cached_property
     def _fixpoint(self) -> Fixpoint:
-        # A cycle would keep all facts in memory until the next collection.
+        # weak, as a reference cycle would keep all facts in memory until the next garbage collection
         own = cast(Complete, weakref.proxy(self))
         return Fixpoint(Runner(self.plans, Numbers.of("boolean"), self.budget, own))

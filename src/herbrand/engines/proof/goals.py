@@ -1,4 +1,4 @@
-"""What is asked: an atom, or atoms joined by ``and``, read against the vocabulary and the facts.
+"""Goals: an atom, or literals joined by ``and``, checked against the signature and the facts.
 
 Constants become inputs, so that goals of one shape share one plan and can be answered in one pass.
 
@@ -12,8 +12,8 @@ Constants become inputs, so that goals of one shape share one plan and can be an
 >>> print(goal.shape.clause, goal.shape.variables, goal.inputs)
 ?`(?0, y) :- uncle(?0, y) ('y',) (0,)
 
-Side branches of a clause become predicates of their own: variable elimination rooted at the output. A part of
-a body that hangs on the rest by one variable, and holds no argument of the head, only scales that variable's
+Side branches of a clause become separate predicates: variable elimination rooted at the output. A part of
+a body that shares one variable with the rest, and holds no argument of the head, only scales that variable's
 rows: ``s(z, w), t(w, u)`` in ``p(x, y) :- q(x, z), r(z, y), s(z, w), t(w, u)`` becomes a unary predicate of
 z, summed out once for each z instead of once for each row. A part that shares no variable becomes one number.
 On tree-shaped bodies this is belief propagation towards the output.
@@ -23,9 +23,9 @@ On tree-shaped bodies this is belief propagation towards the output.
 >>> print(clause, *made, sep="; ")
 p(x, y) :- q(x, y), p`0(y); p`0(y) :- s(y, w), t(w, u)
 
-Inferred types are made wider for one goal: two of them as one, or one of them with one more constant. Where
-nothing is declared, facts that no rule links are of different types. A goal may link them (``parent(x, y) and
-age(y, z)``), or ask one of them for a constant that only others have.
+Inferred types can be widened for one goal: several are merged, or one gets one more constant. Where nothing
+is declared, facts that no rule links have different types. A goal may link them (``parent(x, y) and
+age(y, z)``), or name a constant that only other types have.
 
 >>> facts = Facts({"e_1": Domain.of("e_1", ["a", "c"]), "g_1": Domain.of("g_1", ["b", "c"])}, {})
 >>> list(widened(Signature({}, {}), facts, ("e_1", "g_1")).domains["g_1"])
@@ -72,12 +72,15 @@ from herbrand.program.question import with_own_names
 
 
 def is_part(predicate: str) -> bool:
-    """Whether a predicate is a part of a clause: asking it is no call, and takes no depth."""
+    """Whether a predicate is a part of a clause, whose evaluation does not count as a call for the depth."""
     return PART_MARK in predicate
 
 
 def split(clause: Clause, bound: Collection[str], name: str) -> tuple[Clause, list[Clause]]:
-    """The clause over its branches, and a clause for each of them. ``bound``: variables known beforehand."""
+    """Split off the side branches of a clause: the clause over them, and a clause for each.
+
+    ``bound``: variables that are inputs.
+    """
     made: list[Clause] = []
     body = list(clause.body)
     anchors = {name for name in (*clause.head, *bound) if name not in clause.constants}
@@ -100,7 +103,10 @@ def _within(place: int, body: Sequence[Literal], branch: Sequence[Literal]) -> b
 def _largest_branch(
     body: Sequence[Literal], anchors: Collection[str], clause: Clause
 ) -> tuple[str | None, list[Literal]] | None:
-    """The variable that a branch hangs on (``None``: it hangs on nothing), and its literals."""
+    """The largest branch: the variable it shares with the rest (``None``: no variable), and its literals.
+
+    ``None`` where there is no branch.
+    """
     roots = [None, *dict.fromkeys(name for part in body for name in links(part, body, clause))]
     branches = [
         (root, part)
@@ -124,35 +130,41 @@ def _is_branch(
     lookups = [literal for literal in part if isinstance(literal, Lookup)]
     if root is None:
         return not (len(part) == 1 and is_part(lookups[0].predicate)) if lookups else False
-    # A root that only a test or `not` of the part mentions would have no values there: v != z binds no z.
+    # a root in a test or `not` only would have no values in the branch: v != z does not bind z
     return len(lookups) >= 2 and any(root in literal.arguments for literal in lookups)
 
 
 def components(body: Sequence[Literal], without: str | None, clause: Clause) -> list[list[Literal]]:
-    """The parts of a body that share no variable but ``without`` (and constants)."""
+    """The components of a body by shared variables other than ``without``; constants do not connect."""
     return linked(body, lambda literal: links(literal, body, clause) - {without})
 
 
 def links(literal: Literal, body: Sequence[Literal], clause: Clause) -> set[str]:
-    """The variables by which a literal is tied to others; those that only an absent atom has tie nothing."""
+    """The variables by which a literal is linked to others.
+
+    Variables that occur in absent atoms only do not count.
+    """
     names = {name for name in literal.arguments if name not in clause.constants}
     return names & positive(body, clause) if isinstance(literal, Absence) else names
 
 
 def positive(body: Sequence[Literal], clause: Clause) -> set[str]:
-    """The variables that something other than an absent atom mentions, or the head."""
+    """The variables of the head and of literals other than absent atoms."""
     names = {name for part in body if not isinstance(part, Absence) for name in part.arguments}
     return names | set(clause.head)
 
 
 GOAL = f"?{PART_MARK}"
-"""The predicate that a goal's clause derives; as a part of no rule, asking it takes no depth."""
+"""The predicate that a goal's clause derives; it has the mark of a part, so it does not count as a call."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A goal without its constants. ``head`` names the inputs and then what is found, as the goal wrote them,
-    place by place with the clause's head; ``variables`` are all that the goal names."""
+    """A goal without its constants.
+
+    ``head`` has the names of the inputs, then of the outputs, as the goal wrote them, in the order of the
+    clause's head; ``variables`` are all variables that the goal names.
+    """
 
     clause: Clause
     inputs: tuple[str, ...]
@@ -161,6 +173,7 @@ class Shape:
 
     @cached_property
     def found(self) -> tuple[str, ...]:
+        """The names of the outputs."""
         return self.head[len(self.inputs) :]
 
     @cached_property
@@ -170,18 +183,18 @@ class Shape:
 
 @dataclass(frozen=True)
 class Goal:
-    """``inputs``: the index of each input's constant."""
+    """A goal as its shape and its constants; ``inputs`` are the constants' indices."""
 
     shape: Shape
     inputs: tuple[int, ...]
 
 
 def read_goal(goal: str | Formula, program: HornProgram, inputs: Sequence[str] = ()) -> Goal:
-    """The goal that a text or a formula asks. ``inputs`` name variables whose constants come later, as a
-    table of bindings.
+    """Read a goal from a text or a formula.
 
-    Raises ``LanguageError`` where a name is unknown or types do not fit, and :class:`NarrowError` where
-    inferred types would fit if they were wider.
+    ``inputs`` name variables whose constants come later, as a table of bindings. Raises ``LanguageError``
+    where a name is unknown or types do not fit, and :class:`NarrowError` where wider inferred types would
+    fit.
     """
     signature, formula = program.signature, goal
     if isinstance(formula, str):
@@ -272,13 +285,13 @@ class _Reading:
             domain.index_of(constant.value) is not None for domain in self._program.facts.domains.values()
         )
 
-    # What types variables have
+    # Types of variables
 
     def _types(self, atom: Atom) -> tuple[str, ...]:
         return self._program.signature.predicates[atom.predicate].column_types
 
     def _check_types(self) -> None:
-        """Every variable has one type, and those that are compared have the same."""
+        """Raise unless every variable has one type, and compared variables have the same one."""
         same = Classes[str]()
         by_class: dict[str, dict[str, Variable]] = {}
         compared: list[Variable] = []
@@ -304,7 +317,7 @@ class _Reading:
             self._check_one(types, by_class.values())
 
     def _check_one(self, types: Mapping[str, Variable], every: Collection[Mapping[str, Variable]]) -> None:
-        """Raise unless types, each with a variable that has it, are one or have the same constants."""
+        """Raise unless types, each with a variable of it, are equal or have the same constants."""
         (first, one), *others = types.items()
         domains = self._program.facts.domains
         for name, other in others:
@@ -322,14 +335,14 @@ class _Reading:
             raise NarrowError(linked, None, mistake)
 
     def _linked(self, types: Collection[str], every: Iterable[Collection[str]]) -> tuple[str, ...]:
-        """These types, and all that are linked to them, by variables or since they were made one before."""
+        """These types, and all linked to them by variables or by an earlier merge."""
         same: dict[int, list[str]] = {}
         for name, domain in self._program.facts.domains.items():
             same.setdefault(id(domain.values), []).append(name)
         first, *_ = linked([types, *every, *same.values()], set)
         return tuple(sorted(set[str]().union(*first)))
 
-    # What can be asked
+    # Predicates and arities
 
     def _check(self) -> None:
         mistakes: list[Mistake] = []
@@ -365,7 +378,7 @@ class _Reading:
 
 
 def literals_of(formula: Formula) -> Iterator[Formula]:
-    """What a goal joins by ``and``; raises for any other formula."""
+    """The literals that a goal joins by ``and``; raises LanguageError for any other formula."""
     if isinstance(formula, And):
         for part in formula.operands:
             yield from literals_of(part)
@@ -381,8 +394,10 @@ def literals_of(formula: Formula) -> Iterator[Formula]:
 
 
 class NarrowError(Exception):
-    """A goal for which these types must be one, or the one must have one more constant. ``mistake``: what to
-    raise where types stay what they are."""
+    """Raised for a goal that needs these types merged, or the one type with one more constant ``value``.
+
+    ``mistake``: the error to raise where types cannot be widened.
+    """
 
     def __init__(self, types: tuple[str, ...], value: Value | None, mistake: Mistake) -> None:
         super().__init__(types, value)
@@ -390,8 +405,8 @@ class NarrowError(Exception):
 
 
 def widened(signature: Signature, facts: Facts, types: Sequence[str], value: Value | None = None) -> Facts:
-    """The same facts over types of which all have the constants of all, and the value too if there is one."""
-    if value is not None:  # behind the others, so that no index changes
+    """The facts with types widened: all get the constants of all, or the one gets a further ``value``."""
+    if value is not None:  # the last index, so that no other changes
         (name,) = types
         wider = Domain.of(name, [*facts.domains[name], value], declared=True)
         return Facts({**facts.domains, name: wider}, facts.tables)

@@ -1,4 +1,4 @@
-"""Horn rules as clauses over known facts, ready to be planned.
+"""Horn rules as clauses over facts, ready to be planned.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
 >>> from herbrand.language.check import check
@@ -9,8 +9,8 @@
 >>> print(program.clauses["uncle"][0])
 uncle(x, y) :- parent(x, z), brother(z, y), x != "bob"
 
-The stated facts of a predicate are columns; an index, compressed rows for any bound columns, is made when a
-plan first needs it and kept with the relation.
+The stated facts of a predicate are columns; an index, compressed rows for any bound columns, is built when a
+plan first needs it and cached with the relation.
 
 >>> relation = IndexedFacts((np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)), (3, 3), 3)
 >>> by_second = relation.index((1,))
@@ -50,15 +50,17 @@ from herbrand.row_keys import (
 )
 
 MET = 4
-"""Where one of so many rows or more match, they are found by reading all once, without an order."""
+"""If at least one in so many rows matches, a scan of all rows replaces sorting them."""
 
 # Stated facts with their indexes
 
 
 @dataclass(frozen=True, eq=False)
 class IndexedFacts:
-    """Distinct rows of constants' indices, a column each. ``weights`` and ``probabilities`` may be ``None``:
-    all 1. Rows of soft evidence come last and weigh their probability."""
+    """Stated facts of a predicate: distinct rows of constants' indices, as columns.
+
+    ``weights`` is ``None`` where all are 1. Rows of soft evidence come last, weighted by their probability.
+    """
 
     columns: tuple[np.ndarray, ...]
     sizes: tuple[int, ...]
@@ -69,9 +71,11 @@ class IndexedFacts:
 
     @classmethod
     def of(cls, table: FactTable, sizes: tuple[int, ...], arity: int) -> IndexedFacts:
-        """The facts that hold, and the soft ones that facts settle neither way, with their probability as
-        their weight. ``arity``: the columns of an atom's arguments, behind which its value stands if it has
-        some: one that is known excludes all others."""
+        """Build the relation of true facts, and of soft ones that no fact makes true or false.
+
+        The probability of a soft fact is its weight. ``arity``: the number of arguments of an atom; a further
+        column has the value of a many-valued atom, of which one known value excludes all others.
+        """
         rows, weights = table.true, table.weights
         possible = table.probabilities > 0
         for stated, width in ((table.true, arity), (table.false, len(sizes))):
@@ -88,23 +92,23 @@ class IndexedFacts:
         return cls(columns, sizes, len(rows), weights, not possible.any())
 
     def __reduce__(self) -> tuple[type[IndexedFacts], tuple[object, ...]]:
-        """Kept without its indexes, which know it by a weak reference and are made again."""
+        """Pickle the relation without its indexes, which have a weak reference to it and are built again."""
         return IndexedFacts, (self.columns, self.sizes, self.count, self.weights, self.is_sorted)
 
     def index(self, bound: tuple[int, ...]) -> Index:
-        """The rows by the values of some columns, in ascending places."""
+        """The index by some columns, whose places ascend."""
         if bound not in self._indexes:
             self._indexes[bound] = Index.of(self, bound)
         return self._indexes[bound]
 
     def fanout(self, bound: Sequence[int]) -> float:
-        """About how many rows there are for one choice of the bound columns."""
+        """Mean number of rows for one choice of the bound columns' values."""
         return self.count / max(1.0, float(np.prod([max(1, self.sizes[place]) for place in bound])))
 
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Where the rows of each different key begin and how many they are; at the end, no rows of no key."""
+    """Start and number of the rows of each distinct key; the last entry is for unknown keys: no rows."""
 
     find: Callable[[Keys], np.ndarray]
     starts: np.ndarray
@@ -112,7 +116,7 @@ class _Runs:
 
     @classmethod
     def of(cls, keys: Keys) -> _Runs:
-        """Of sorted keys."""
+        """Build the runs of sorted keys."""
         starts = run_starts(keys)
         known, lengths = keys[starts], np.diff(starts, append=len(keys))
         find = Places(known).of if known.dtype == np.int64 else partial(places_among, known)
@@ -121,9 +125,9 @@ class _Runs:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Rows in the order of the bound columns. One bound column: ``pointers`` by its value; else ``keys``.
+    """A relation's rows sorted by its bound columns, with ``pointers`` by value of one column, else ``keys``.
 
-    Rows are put in order when that is first needed: how many there are for each value is known without.
+    Rows are sorted when that is first needed; pointers need only the number of rows for each value.
     """
 
     relation: IndexedFacts
@@ -133,7 +137,7 @@ class Index:
 
     @classmethod
     def of(cls, relation: IndexedFacts, bound: tuple[int, ...]) -> Index:
-        # A cycle with the relation, which keeps its indexes, would outlive both until the next collection.
+        # the relation keeps its indexes: a reference cycle would hold both until the next garbage collection
         relation = weakref.proxy(relation)
         if len(bound) == 0:
             return cls(relation, bound, np.array([0, relation.count]))
@@ -143,7 +147,7 @@ class Index:
 
     @cached_property
     def order(self) -> np.ndarray | None:
-        """The relation's rows in this order; ``None``: as they stand."""
+        """Row numbers of the relation in this index's order; ``None`` if that is the relation's own."""
         if not self._is_apart:
             return None
         if len(self.bound) > 1:
@@ -152,7 +156,7 @@ class Index:
 
     @property
     def _by_value(self) -> tuple[np.ndarray, int]:
-        """The column of the one place that is bound, and how many values it may have."""
+        """The one bound column, and its number of possible values."""
         place = self.bound[-1]
         return self.relation.columns[place], self.relation.sizes[place]
 
@@ -162,7 +166,7 @@ class Index:
 
     @cached_property
     def _is_apart(self) -> bool:
-        """Whether rows do not stand in this order by themselves."""
+        """Whether the relation's own order is another."""
         in_order = self.relation.is_sorted and self.bound == tuple(range(len(self.bound)))
         return len(self.bound) > 0 and not in_order
 
@@ -176,8 +180,10 @@ class Index:
         return order, keys[order]
 
     def is_read_through(self, matches: int) -> bool:
-        """Whether so many matches are found sooner by :meth:`met`: the order is not made yet, and where few
-        rows match it is made for the next question too."""
+        """Whether :meth:`met` is faster for so many matches than sorting the rows.
+
+        Rows that are sorted already, or few matches, make the index worthwhile, also for later questions.
+        """
         return (
             self.is_unary
             and self._is_apart
@@ -186,25 +192,27 @@ class Index:
         )
 
     def met(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of a place in ``wanted``, values of the one bound column, and a row of the relation that
-        has it, in the order of the rows."""
+        """The matches of ``wanted`` values of the one bound column, by one scan of the relation.
+
+        Each is a place in ``wanted`` and a row with that value, in the order of the rows.
+        """
         column, size = self._by_value
         starts = row_pointers(wanted, size)
         rows, places = each_in(starts[column], starts[1:][column] - starts[column])
         return stable_order(wanted, size)[places], rows
 
     def column(self, place: int) -> np.ndarray:
-        """A column of the relation, rows in this index's order."""
+        """A column of the relation in this index's order."""
         return self.in_order(("column", place), self.relation.columns[place])
 
     def in_order(self, name: object, values: np.ndarray) -> np.ndarray:
-        """Numbers of the rows, put into this index's order and kept under a name."""
+        """An array over the relation's rows, put into this index's order and cached under a name."""
         if name not in self._kept:
             self._kept[name] = values if self.order is None else np.ascontiguousarray(values[self.order])
         return self._kept[name]
 
     def ranges(self, columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where the rows begin for each of ``count`` choices of the bound columns, and how many there are."""
+        """Start and number of the rows for each of ``count`` choices of the bound columns' values."""
         if not self.bound:
             return np.zeros(count, np.int64), np.full(count, self.relation.count)
         if self.keys is None:
@@ -225,23 +233,23 @@ class Index:
 
     @cached_property
     def _cases(self) -> float:
-        """How many keys there can be; infinite where keys are no numbers."""
+        """Number of possible keys; infinite where keys are no numbers."""
         sizes = [self.relation.sizes[place] for place in self.bound]
         return math.prod(max(1, size) for size in sizes) if fit(sizes) else math.inf
 
     @cached_property
     def _key_pointers(self) -> np.ndarray:
-        """Where the rows of each key begin: a search for each of many keys in no order misses the cache."""
+        """Start of the rows of each possible key; a search for many unsorted keys would miss the cache."""
         assert self.keys is not None
         return row_pointers(self.keys, int(self._cases))
 
     def entries(self, places: np.ndarray) -> np.ndarray:
-        """The relation's own rows at places of this index."""
+        """The relation's row numbers at places of this index."""
         return places if self.order is None else self.order[places]
 
     @property
     def is_unary(self) -> bool:
-        """One bound column, so that kernels over compressed rows apply."""
+        """Whether there is one bound column, so that kernels over compressed rows apply."""
         return len(self.bound) == 1
 
 
@@ -249,7 +257,7 @@ class Index:
 
 
 def rule_number(rule: Rule) -> float:
-    """The weight a rule states; one that is to be learned counts 1 until it is."""
+    """The stated weight of a rule; 1 for a weight that is to be learned."""
     assert rule.weight is not None
     return 1.0 if isinstance(rule.weight, Learned) else float(rule.weight)
 
@@ -259,10 +267,10 @@ _CONDITIONS = "--algebra probability conditions on it"
 
 @dataclass(frozen=True, eq=False)
 class HornProgram(ClauseSet):
-    """Rules as clauses, and the facts; relations are made when first needed, and kept.
+    """Rules as clauses, and the facts; relations are built when first needed, and cached.
 
     ``choices``: each with the rules of its alternatives, which are among the rules; only probabilities draw
-    them, and take with them rules that compare totals, each with the rule that names what it counts.
+    them. Rules that compare totals are among them too, each with the rule that names what it counts.
     ``ranging``: other rules whose variables range over their types where no body binds them.
     """
 
@@ -288,8 +296,10 @@ class HornProgram(ClauseSet):
         choices: Sequence[tuple[Choice | Rule, tuple[Rule, ...]]] = (),
         ranging: Sequence[Rule] = (),
     ) -> HornProgram:
-        """``is_stated``: whether a predicate has facts, where these are not in memory. Raises
-        ``LanguageError`` where a predicate depends on its own negation, or texts are ordered."""
+        """Build a program; ``is_stated``: whether a predicate has facts, where these are not in memory.
+
+        Raises ``LanguageError`` where a predicate depends on its own negation, or texts are ordered.
+        """
         check_strata(rules)
         tables = facts.tables
         stated = is_stated or (lambda name: len(tables[name].true) or len(tables[name].soft))
@@ -318,22 +328,25 @@ class HornProgram(ClauseSet):
         )
 
     def with_facts(self, facts: Facts) -> HornProgram:
-        """The same rules over other facts."""
+        """The program with other facts."""
         return HornProgram.of(self.rules, self.signature, facts, choices=self.choices, ranging=self.ranging)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """How many constants each type has."""
+        """Number of constants of each type."""
         return {name: len(domain) for name, domain in self.facts.domains.items()}
 
     def values(self, type_name: str) -> np.ndarray:
-        """The constants of a type as an array that can be compared."""
+        """The constants of a type as an array, for comparisons."""
         if type_name not in self._values:
             self._values[type_name] = self.facts.domains[type_name].values.to_numpy(zero_copy_only=False)
         return self._values[type_name]
 
     def refuse_given(self, given: Sequence[FactRows], algebra: str) -> None:
-        """Raise where a given literal is about what rules derive: counted proofs are not taken back."""
+        """Raise UnsupportedError if a condition is on a derived predicate.
+
+        Sums over proofs cannot be conditioned on it.
+        """
         for rows in given:
             if self.is_derived(rows.predicate):
                 raise UnsupportedError(
@@ -355,7 +368,7 @@ class HornProgram(ClauseSet):
         return self._relations[predicate]
 
     def standing(self, predicate: str, place: int) -> str:
-        """A name for the relation of what stands in one place of a predicate's facts."""
+        """The name of a relation of the constants in one argument of a predicate's facts, built if needed."""
         name = f"{predicate}`{place}"
         if name not in self._relations:
             relation = self.relation(predicate)
@@ -364,11 +377,11 @@ class HornProgram(ClauseSet):
         return name
 
     def _kept(self, name: str, relation: IndexedFacts) -> IndexedFacts:
-        """The first of a name stays where several threads make one: its indexes may be in use already."""
+        """Cache a relation; if several threads build one, the first stays, as its indexes may be in use."""
         return self._relations.setdefault(name, relation)
 
     def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
-        """Whether every weight is above 0: of the facts of all predicates but some, and of the ``rules``."""
+        """Whether all weights are above 0: those of facts, ``but`` some predicates', and of ``rules``."""
         numbers = [rule.weight for rule in self.weighted if rules and not isinstance(rule.weight, Learned)]
         tables = [table for name, table in self.facts.tables.items() if name not in but]
         return all(number is None or number > 0 for number in numbers) and all(
@@ -377,7 +390,7 @@ class HornProgram(ClauseSet):
 
 
 def denied_but_derived(predicate: str, values: tuple[Value, ...], algebra: str) -> UnsupportedError:
-    """The refusal where a derived atom is stated to be false."""
+    """The error that an atom of a derived predicate is stated to be false."""
     return UnsupportedError(
         f"{show_atom(predicate, values)} is stated to be false, and rules derive it: --algebra {algebra} "
         "takes no evidence on what rules derive",
@@ -386,9 +399,9 @@ def denied_but_derived(predicate: str, values: tuple[Value, ...], algebra: str) 
 
 
 def felt(left: int | None, height: int | None) -> int | None:
-    """The calls left to proofs at most so many calls deep; ``None``, any number, where they cannot feel it.
+    """The calls left, or ``None`` where proofs of at most ``height`` nested calls always fit in them.
 
-    What cannot feel its bound is the same goal at every depth, and is solved once.
+    Such a goal is the same at every depth, and is solved once.
 
     >>> felt(3, 2), felt(2, 2), felt(2, None), felt(None, 2)
     (None, 2, 2, None)

@@ -1,9 +1,9 @@
-"""Joins that sum out the variable they were joined on, without writing the joined rows down.
+"""Joins that sum out their join variable without materialising the joined rows.
 
-The state's other live columns make groups; each group's constants are pushed through compressed rows at
+The state's other live columns define groups; each group's constants are pushed through compressed rows at
 once: ``groups`` are pointers into ``pivots``, the constants that are pushed, and ``values``, their weights.
-Each push knows its way back, for gradients. The last results are remembered, because the clauses of a
-predicate often begin alike.
+Each push has a backward pass, for gradients. The last results are cached, because the clauses of a predicate
+often begin with the same joins.
 
 >>> workspace = Workspace()
 >>> of_four = workspace.of(4)
@@ -30,26 +30,28 @@ from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
 from herbrand.loops import most_at_once, often
 
 CHUNK = 2**20
+"""Least number of result entries allocated for one chunk of a push that may have as many."""
 REMEMBERED = 4
-"""States that were pushed last. They are held, so that their arrays stay what they are."""
+"""Number of cached results. Their states are kept alive, so that no other object gets their identity."""
 NO_WEIGHTS = np.empty(0)
 
 
 class Workspace(threading.local):
-    """Memory that the kernels write into, kept from one question to the next: one for each thread.
+    """Working memory of the kernels, reused for all questions of one thread.
 
-    Marks are below the base, which only kernels move: an interrupt between two steps leaves nothing that
-    could be taken for another's."""
+    All marks are below the base, which only kernels move. So an interrupt between two steps leaves no mark
+    that a later kernel could mistake for its own.
+    """
 
     def __init__(self) -> None:
         self._spaces: dict[int, Marks] = {}
 
     def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
-        """A copy starts with arrays of its own."""
+        """Pickle without arrays: a copy allocates its own."""
         return Workspace, ()
 
     def of(self, width: int) -> Marks:
-        """Marks of so many constants."""
+        """The marks for this many constants."""
         if width not in self._spaces:
             self._spaces[width] = Marks.none(width)
         return self._spaces[width]
@@ -57,17 +59,20 @@ class Workspace(threading.local):
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """One push, and its way back; ``width``: how many constants it may lead to."""
+    """One push and its backward pass; ``width``: the number of constants it may lead to."""
 
     taken: Taken
     width: int
     workspace: Workspace
 
-    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
+    @np.errstate(over="ignore", invalid="ignore")  # overflow is reported when answers are read
     def forward(
         self, best: bool, check_size: Callable[[float, int], None]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """How many entries each group found, which, and their totals; in chunks, as long as they fit."""
+        """Number of entries of each group, the entries' constants, and their totals, computed in chunks.
+
+        ``check_size`` raises where they exceed the budget.
+        """
         marks, number = self.workspace.of(self.width), len(self.taken.groups) - 1
         counts, bound = np.zeros(number, np.int64), _steps(self.taken)
         capacity = max(1, min(bound, max(CHUNK, self.width)))
@@ -98,18 +103,18 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class MaskedPush:
-    """A push under a mask."""
+    """A push whose results are restricted to the rows of a second relation, and its backward pass."""
 
     taken: Taken
     mask: Mask
     width: int
     workspace: Workspace
 
-    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
+    @np.errstate(over="ignore", invalid="ignore")  # overflow is reported when answers are read
     def forward(
         self, best: bool, check_size: Callable[[float, int], None]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """How many entries each group found, which, and their totals."""
+        """Number of entries of each group, the entries' constants, and their totals."""
         marks, most = self.workspace.of(self.width), int(self.mask.length.sum())
         check_size(most, 4)
         made = Made(np.zeros(len(self.mask.first), np.int64), np.empty(most, np.int64), np.empty(most))
@@ -134,18 +139,18 @@ class MaskedPush:
 
 
 def _first(filled: int, made: Made) -> tuple[np.ndarray, np.ndarray]:
-    """What was found, and its totals. Little of much room is copied, so that the room is free again."""
+    """The filled entries and their totals; copied if they fill less than half, to free the memory."""
     columns, totals = made.found[:filled], made.totals[:filled]
     return (columns, totals) if 2 * filled >= len(made.found) else (columns.copy(), totals.copy())
 
 
 def _steps(taken: Taken) -> int:
-    """How many facts a push walks over."""
+    """Number of facts that a push visits."""
     return int((taken.pointers[taken.pivots + 1] - taken.pointers[taken.pivots]).sum())
 
 
 def _slopes_of(taken: Taken, needed: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
-    """Room for those of a push's values and weights; of no weights where these are not needed."""
+    """Zero arrays for the gradients of a push's values and weights; an empty one if weights need none."""
     return np.zeros(len(taken.values)), np.zeros(len(taken.weights)) if needed[1] else kernels.NONE
 
 
@@ -167,7 +172,7 @@ def pull_back(
 
 
 class JoinSums:
-    """One run's pushes, and the last of them."""
+    """The pushes of one run, with a cache of the last results."""
 
     def __init__(
         self, arithmetic: Arithmetic, check_size: Callable[[float, int], None], workspace: Workspace
@@ -176,7 +181,7 @@ class JoinSums:
         self._recent: deque[tuple[object, State, State]] = deque(maxlen=REMEMBERED)
 
     def pushed(self, step: Join, index: Index, weights: Values | None, state: State) -> State | None:
-        """The next state, or ``None`` where the step does not have this shape."""
+        """The state after a join step, or ``None`` where no push or pull computes this step."""
         if not self._arithmetic.compiled or not index.is_unary or len(step.arguments) > 2:
             return None
         key = (step.signature(state.names), state.identity)
@@ -210,8 +215,10 @@ class JoinSums:
         return made.arranged((ROW, *step.live))
 
     def pushed_answers(self, step: Ask, answers: Answers, width: int, table: Table) -> Table | None:
-        """The rows with the answers to what each asks, where only the one new variable and nothing that was
-        asked with is needed afterwards; ``None`` for other steps. ``width``: the new variable's constants."""
+        """The rows joined with answers, if the step has one output and no input is needed afterwards.
+
+        ``None`` for other steps. ``width``: the number of constants of the output.
+        """
         if not self._arithmetic.compiled or len(step.found) != 1 or step.found[0] not in step.live:
             return None
         if set(step.inputs) & set(step.live):
@@ -225,8 +232,11 @@ class JoinSums:
         self, step: Join, index: Index, weights: Values | None, mask: Join, masks: IndexedFacts,
         mask_weights: Values | None, state: State,
     ) -> Table | None:  # fmt: skip
-        """Two joins as one: a push, kept only where a second relation has a row between what a group is known
-        by and what was found. ``None`` where the steps do not have this shape."""
+        """Two joins as one push, restricted to rows of a second relation that close a cycle.
+
+        Such a row links a column of the group with the constant that the push reached. ``None`` where the
+        steps do not have this shape.
+        """
         shape = self._mask_shape(step, index, mask, state)
         if shape is None:
             return None
@@ -243,7 +253,10 @@ class JoinSums:
         return self._summed(call, groups, weights, mask_weights)
 
     def _mask_shape(self, step: Join, index: Index, mask: Join, state: State) -> tuple[str, str, str] | None:
-        """The variable that is pushed, the one that is found, and the one that a group is known by."""
+        """The pushed variable, the new one, and the group's column that the mask links with the new one.
+
+        ``None`` where the steps do not have this shape.
+        """
         if not self._arithmetic.dense or not index.is_unary or len(step.arguments) != 2:
             return None
         pivot, new = step.arguments[step.bound[0]], step.arguments[1 - step.bound[0]]
@@ -273,7 +286,7 @@ class JoinSums:
         return Taken(groups.pointers, pivots, values, pointers, columns, self._numbers(weights))
 
     def _summed(self, call: Push | MaskedPush, groups: _Groups, *weights: Values | None) -> Table:
-        """Each group with the constants that it was pushed to, and their sums."""
+        """The table of each group with the constants it reaches, and their sums."""
         counts, reached, totals = call.forward(self._arithmetic.best, self._check_size)
         way_back = partial(call.back, counts, reached)
         columns = (np.repeat(column, counts) for column in groups.keys)
@@ -281,7 +294,7 @@ class JoinSums:
         return Table((*groups.kept, groups.new), (*columns, reached), values)
 
     def _numbers(self, weights: Values | None) -> np.ndarray:
-        """As the kernels take them: empty where all are 1."""
+        """Weights as the kernels take them: an empty array if all are 1."""
         return NO_WEIGHTS if weights is None else self._arithmetic.numbers(weights)
 
     # Dense
@@ -295,7 +308,7 @@ class JoinSums:
             return None
         return self._pulled(step, index, weights, state)
 
-    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
+    @np.errstate(over="ignore", invalid="ignore")  # overflow is reported when answers are read
     def _pulled(self, step: Join, index: Index, weights: Values | None, state: Grid) -> Grid:
         place = step.bound[0]
         other = index.relation.index((1 - place,))
@@ -317,7 +330,7 @@ class JoinSums:
         return Grid((ROW, step.arguments[1 - place]), values, bool(filled), touched)
 
     def _totals(self, index: Index, weights: Values | None) -> Values:
-        """⊕ of the weights of each constant's rows, [constants, 1]."""
+        """[constants, 1] ⊕ of the weights of each constant's rows."""
         ordered = self._arithmetic.ordered(index, weights)
         entries = self._arithmetic.ones(index.relation.count) if ordered is None else ordered
         counts = np.diff(index.pointers)
@@ -330,7 +343,10 @@ class JoinSums:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """A table's rows by the columns that a push to a ``new`` variable keeps."""
+    """A table's rows grouped by the columns that a push to a ``new`` variable keeps.
+
+    ``keys`` has the kept columns' values of each group; ``pointers`` delimit the groups' rows in ``table``.
+    """
 
     kept: tuple[str, ...]
     new: str
@@ -342,7 +358,7 @@ class _Groups:
         return self.table.column(name)
 
     def key(self, name: str) -> np.ndarray:
-        """What the groups have in a column that is kept."""
+        """The value of each group in a kept column."""
         return self.keys[self.kept.index(name)]
 
     @classmethod
@@ -362,7 +378,7 @@ class _Groups:
 
 
 def _is_sorted(columns: list[np.ndarray]) -> bool:
-    """Whether rows ascend by these columns."""
+    """Whether rows are sorted by these columns."""
     equal = np.ones(max(0, len(columns[0]) - 1), bool)
     for column in columns:
         step = np.diff(column)

@@ -1,12 +1,13 @@
-"""Loops over compressed rows that push weighted sets of constants through a relation.
+"""Compiled loops over compressed rows that push weighted sets of constants through a relation.
 
-A state is groups of (constant, weight). Pushed through a relation it gives, for each group, the sum over
-its constants of weight times the weight of each fact that leads on; ``best`` takes the largest term instead.
+A state is groups of (constant, weight). A push through a relation computes, for each group and constant
+reached, the sum over the group's constants of weight times the weight of each fact that leads there; ``best``
+takes the largest term instead.
 
-Where a constant that was found stands among a group's results is remembered in ``marks`` [width], counted
-from ``base[0]``: what is below belongs to groups that are done. A kernel moves the base on before it marks,
-so that marks never have to be cleared between groups or calls. Places in the innermost loops are unsigned:
-no index is looked at for whether it counts from the end, which is a third of their time.
+``marks`` [width] has the position of each reached constant among the results, as an offset from ``base[0]``;
+lower marks belong to earlier groups. A kernel advances the base before it marks, so that marks never have to
+be cleared between groups or calls. Indices in the innermost loops are unsigned: then compiled code does not
+test for negative indices, which count from the end, and saves a third of the time.
 
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1], np.int32)
 >>> taken = Taken(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 5.0]), pointers, columns, np.ones(3))
@@ -16,9 +17,9 @@ no index is looked at for whether it counts from the end, which is a third of th
 >>> made.found[:2].tolist(), made.totals[:2].tolist()
 ([0, 1], [1.0, 6.0])
 
-The kernels' ways back lead from slopes of what a push made to slopes of what was pushed and of the facts.
-Each walks the same compressed rows as its kernel and touches nothing else, so that a gradient costs about
-twice what the answer did and nothing is stored beside the states.
+The backward passes compute the gradients of a push's values and of the facts' weights from that of its
+results. Each visits the same compressed rows as its kernel and no others, so that a gradient costs about
+twice as much as the answer, and nothing is stored but the states.
 
 >>> taken = taken._replace(weights=np.array([1.0, 1.0, 3.0]))
 >>> of_values, of_weights = np.zeros(2), np.zeros(3)
@@ -43,8 +44,11 @@ HIGHEST_MARK = 2**31 - 1
 
 
 class Taken(NamedTuple):
-    """What a push takes: ``groups`` are pointers into ``pivots`` and ``values``, and from ``pointers`` on
-    stand the ``columns`` that facts lead to from a pivot, and their ``weights``, none where all are 1."""
+    """The input of a push: ``groups`` are pointers into ``pivots`` and ``values``.
+
+    ``pointers`` [pivot] delimit the facts of each pivot: the ``columns`` they lead to, and their ``weights``,
+    which are empty if all are 1.
+    """
 
     groups: Array
     pivots: Array
@@ -55,8 +59,11 @@ class Taken(NamedTuple):
 
 
 class Mask(NamedTuple):
-    """A second relation: group g's rows in it are ``length[g]`` places of ``allowed`` from ``first[g]`` on,
-    with ``weights``, none where all are 1."""
+    """The rows of a second relation that a push is restricted to.
+
+    Group g has ``length[g]`` entries of ``allowed`` from ``first[g]`` on, with ``weights``, which are empty
+    if all are 1.
+    """
 
     first: Array
     length: Array
@@ -65,7 +72,7 @@ class Mask(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """``marks`` of constants, and ``base`` [1], below which they are old."""
+    """The last mark of each constant, and ``base`` [1]: lower marks are out of date."""
 
     marks: Array
     base: Array
@@ -76,7 +83,7 @@ class Marks(NamedTuple):
 
 
 class Made(NamedTuple):
-    """How many entries each group found, and room for them: which constants, with what totals."""
+    """The output of a push: the number of entries of each group, their constants, and their totals."""
 
     counts: Array
     found: Array
@@ -85,7 +92,7 @@ class Made(NamedTuple):
 
 @loop
 def reserve(marks: Marks, count: Any) -> Any:
-    """The first of so many marks that nobody has used; all begin anew when they are used up."""
+    """Reserve ``count`` unused marks and return the first; clear all marks when they would overflow."""
     if marks.base[0] + count > HIGHEST_MARK:
         marks.marks[:] = -1
         marks.base[0] = 0
@@ -96,8 +103,10 @@ def reserve(marks: Marks, count: Any) -> Any:
 
 @loop
 def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, made: Made) -> tuple[Any, Any]:
-    """As many groups from ``group`` on as there is room for, until more than so many facts have been walked
-    over; gives (next group, entries found)."""
+    """Push groups from ``group`` on while there is room, until more than ``most_steps`` facts are visited.
+
+    Returns the next group and the number of entries.
+    """
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     marks, counts, reached, totals = marked.marks, made.counts, made.found, made.totals
@@ -140,8 +149,10 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, m
 def push_where(
     taken: Taken, mask: Mask, marked: Marks, best: bool, group: int, filled: int, most_steps: int, made: Made
 ) -> tuple[Any, Any]:
-    """:func:`push`, kept and weighed where a second relation has a row too, after the ``filled`` entries that
-    have been found; there is room for all."""
+    """:func:`push` restricted to, and weighted by, the rows of a mask.
+
+    Entries are appended after the first ``filled``; there must be room for all of them.
+    """
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
@@ -204,10 +215,10 @@ def pull(
     made: Array,
     touched: Array,
 ) -> bool:
-    """For every row of ``made``, the sum of its sources' rows of ``state`` times the facts' weights.
+    """For every row of ``made``, sum its sources' rows of ``state`` times the facts' weights.
 
-    ``active``: which rows of ``state`` hold anything. All of ``made`` is written; ``touched`` is false,
-    and rows of ``made`` that get anything are marked in it. Returns whether any did.
+    ``active``: the rows of ``state`` that are not zero. All of ``made`` is written; ``touched`` is False at
+    first, and is set for rows of ``made`` with an active source. Returns whether there are any.
     """
     plain = len(weights) == 0
     many = state.shape[1]
@@ -239,7 +250,7 @@ def pull(
 
 @loop
 def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
-    """Some rows of ``state`` into those of ``total``."""
+    """Add the marked rows of ``state`` to those of ``total``, or take their maximum if ``best``."""
     for row in range(len(rows)):
         if rows[row]:
             into, out_of = total[row], state[row]
@@ -253,7 +264,7 @@ def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
 
 @loop
 def rows_filled(state: Array) -> Array:
-    """Which rows hold anything but 0."""
+    """Whether each row has an entry other than 0."""
     is_filled = np.zeros(state.shape[0], np.bool_)
     for row in range(state.shape[0]):
         for place in range(state.shape[1]):
@@ -265,7 +276,7 @@ def rows_filled(state: Array) -> Array:
 
 @loop
 def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best: bool, made: Array) -> bool:
-    """:func:`pull` of a single column, [constants]."""
+    """:func:`pull` for a single column [constants]; returns whether any result is not 0."""
     plain = len(weights) == 0
     filled = False
     entry = np.uint64(0)
@@ -294,7 +305,7 @@ def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best
 
 @loop
 def entries(state: Array, active: Array) -> tuple[Array, Array, Array]:
-    """Column, row and value of every entry that is not 0, column by column; in ``active`` rows alone."""
+    """Column, row and value of every nonzero entry of the ``active`` rows, column by column."""
     counts = np.zeros(state.shape[1] + 1, np.int64)
     for row in range(state.shape[0]):
         if active[row]:
@@ -319,8 +330,10 @@ def entries(state: Array, active: Array) -> tuple[Array, Array, Array]:
 def _slopes_of_group(
     begin: int, end: int, taken: Taken, slopes: Array, of_values: Array, of_weights: Array
 ) -> None:
-    """Those of the values from ``begin`` to ``end`` and of the weights of their entries, given the slope of
-    each column."""
+    """Gradients of the values from ``begin`` to ``end``, and of the weights of their facts.
+
+    ``slopes`` [width] is the gradient of each column.
+    """
     pivots, values = taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     plain, wanted = len(weights) == 0, len(of_weights) > 0
@@ -344,10 +357,10 @@ def push_back(
     of_values: Array,
     of_weights: Array,
 ) -> None:
-    """Of :func:`push`: group g found ``found[ends[g]:ends[g + 1]]``, each of this ``slope``.
+    """Backward pass of :func:`push`: ``reached[ends[g]:ends[g + 1]]`` are group g's, with gradient ``slope``.
 
-    ``slopes`` [width] is workspace; ``of_values`` and ``of_weights`` are 0 and filled, the latter if it is
-    not empty.
+    ``slopes`` [width] is working memory; ``of_values`` and ``of_weights`` are 0 at first and get the
+    gradients, the latter unless it is empty.
     """
     groups = taken.groups
     for group in range(len(groups) - 1):
@@ -369,7 +382,7 @@ def push_where_back(
     of_weights: Array,
     of_allowed: Array,
 ) -> None:
-    """Of :func:`push_where`; ``sums`` and ``slopes`` [width] are workspace, 0 before and after."""
+    """Backward pass of :func:`push_where`; ``sums`` and ``slopes`` [width] are 0 before and after."""
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
@@ -408,7 +421,7 @@ def pull_back(
     of_state: Array,
     of_weights: Array,
 ) -> None:
-    """Of :func:`pull`; ``of_state`` and ``of_weights`` are 0 and filled, each if it is not empty."""
+    """Backward pass of :func:`pull`; ``of_state`` and ``of_weights`` are 0 at first, or empty if unused."""
     plain = len(weights) == 0
     wanted_state, wanted = len(of_state) > 0, len(of_weights) > 0
     many = state.shape[1]
@@ -440,4 +453,4 @@ def pull_back(
 
 NONE: NDArray[np.float64] = np.empty(0)
 NO_MATRIX: NDArray[np.float64] = np.empty((0, 0))
-"""What is not needed."""
+"""Empty arrays for gradients that are not needed."""

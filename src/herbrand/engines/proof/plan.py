@@ -1,7 +1,7 @@
-"""What a plan is: for each clause of a predicate in one mode, an ordered list of steps.
+"""Plans: for each clause of a predicate in one mode, an ordered list of steps.
 
-A mode says which arguments are known. Plans hold names and places only, no arrays; ``print`` shows what one
-does. They are made by :mod:`herbrand.engines.proof.planning`.
+A mode is the places of the arguments that are known. Plans have names and places only, no arrays; ``print``
+shows their steps. :mod:`herbrand.engines.proof.planning` builds them.
 
 >>> Join("edge", ("x", "y"), (0,), ("y",)).read
 (1,)
@@ -22,7 +22,7 @@ Mode = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bind:
-    """A variable that stands for a constant gets its column."""
+    """A step that adds a column for a variable, with one constant in all rows."""
 
     variable: str
     index: int
@@ -30,7 +30,7 @@ class Bind:
 
 @dataclass(frozen=True)
 class Fix:
-    """Rows in which the variable stands for this constant."""
+    """A step that keeps the rows in which the variable has this constant."""
 
     variable: str
     index: int
@@ -39,7 +39,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Test:
-    """Rows that pass a comparison."""
+    """A step that keeps the rows that satisfy a comparison."""
 
     literal: Condition
     live: tuple[str, ...]
@@ -47,7 +47,10 @@ class Test:
 
 @dataclass(frozen=True)
 class Join:
-    """Rows with the facts that match them; ``bound`` are the places of known arguments."""
+    """A step that joins the rows with matching facts; ``bound`` are the places of known arguments.
+
+    ``live`` are the variables that are needed afterwards; all others are summed out.
+    """
 
     predicate: str
     arguments: tuple[str, ...]
@@ -56,12 +59,12 @@ class Join:
 
     @cached_property
     def read(self) -> Mode:
-        """The places whose constants matter: of what is live, or stands in several places."""
+        """The places of arguments that are live or repeated, whose columns must be read."""
         every = self.arguments
         return tuple(n for n, name in enumerate(every) if name in self.live or every.count(name) > 1)
 
     def signature(self, names: tuple[str, ...]) -> tuple[object, ...]:
-        """The same for joins that do the same to columns in these places, whatever they are called."""
+        """A key that is equal for joins that do the same to columns in these places, whatever their names."""
         if names not in self._signatures:
             numbers = {name: place for place, name in enumerate(names)}
             for name in self.arguments:
@@ -78,7 +81,10 @@ class Join:
 
 @dataclass(frozen=True)
 class Ask:
-    """Rows with the answers of a derived predicate. ``deeper``: it counts as a call."""
+    """A step that joins the rows with the answers of a derived predicate.
+
+    ``deeper``: whether it counts as a call for the depth.
+    """
 
     predicate: str
     arguments: tuple[str, ...]
@@ -92,13 +98,13 @@ class Ask:
 
     @cached_property
     def found(self) -> tuple[str, ...]:
-        """What stands in the free places."""
+        """The arguments in the free places."""
         return tuple(name for place, name in enumerate(self.arguments) if place not in self.bound)
 
 
 @dataclass(frozen=True)
 class Exclude:
-    """Rows for which an atom has no proof."""
+    """A step that keeps the rows for which an atom has no proof."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -111,7 +117,10 @@ Step = Bind | Fix | Test | Join | Ask | Exclude
 
 @dataclass(frozen=True, eq=False)
 class ClausePlan:
-    """``inputs`` name the known head arguments, ``outputs`` the others; both may repeat a name."""
+    """The steps of one clause; ``inputs`` are the known head arguments, ``outputs`` the others.
+
+    Both may repeat a name.
+    """
 
     clause: Clause
     inputs: tuple[str, ...]
@@ -120,13 +129,16 @@ class ClausePlan:
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
-        """The known arguments that a step or the outputs use."""
+        """The inputs that a step or the outputs use."""
         used = {*self.outputs, *(name for step in self.steps for name in _used(step))}
         return tuple(name for name in dict.fromkeys(self.inputs) if name in used)
 
     @cached_property
     def tail(self) -> Ask | None:
-        """The last step, if its answers are the clause's own as they come: then it may run in its place."""
+        """The last step, if its answers are those of the clause: then it can run in the clause's place.
+
+        Then its outputs are the clause's, in the same order, distinct, and none of them is an input of it.
+        """
         last = self.steps[-1] if self.steps else None
         if not isinstance(last, Ask) or last.found != self.outputs:
             return None
@@ -140,6 +152,8 @@ class ClausePlan:
 
 @dataclass(frozen=True, eq=False)
 class PredicatePlan:
+    """The plans of all clauses of a predicate in one mode."""
+
     predicate: str
     mode: Mode
     clauses: tuple[ClausePlan, ...]

@@ -1,4 +1,4 @@
-"""Plans are made once for each predicate and mode, and kept: branches split off, literals put in order.
+"""Planning of each predicate and mode, once, with a cache: branches are split off, literals are ordered.
 
 >>> from herbrand.engines.proof.horn_program import HornProgram
 >>> from herbrand.facts.load import fact_sources, load_facts
@@ -46,12 +46,13 @@ from herbrand.program.join_order import DERIVED_SHARE, Candidate, best_order
 from herbrand.program.lower_rules import stated_clause
 
 LED_FROM, LED_SHARE, LED_ROWS = 1e4, 0.5, 16
-"""An order that takes so many rows or more may be led by what stands in one place of a small relation, if it
-then takes less than this share; the relation has so many times fewer rows than what it leads to."""
+"""When a join order may begin with the constants in one argument of a small relation: the estimate in rows
+from which this is tried, the share of it below which the new order must be, and how many times fewer rows the
+small relation has than a large one with the same variable."""
 
 
 class Plans:
-    """The plans of a program, made when first asked for."""
+    """The plans of a program, built when first needed."""
 
     def __init__(self, program: HornProgram) -> None:
         self.program = program
@@ -64,7 +65,10 @@ class Plans:
         self.workspace = Workspace()
 
     def plan(self, predicate: str, mode: Mode) -> PredicatePlan:
-        """Raises ``LanguageError`` where nothing binds a variable that must be bound in this mode."""
+        """The plan of a predicate in a mode.
+
+        Raises ``LanguageError`` where nothing binds a variable that must be bound in this mode.
+        """
         if (predicate, mode) not in self._made:
             clauses = [
                 self._planned(clause, mode, f"{predicate}`{''.join(map(str, mode))}`{number}")
@@ -74,13 +78,13 @@ class Plans:
         return self._made[predicate, mode]
 
     def recursion(self, predicate: str, mode: Mode) -> LinearRecursion | None:
-        """The plan as a linear recursion, where it has that form."""
+        """The plan as a linear recursion; ``None`` where it has another form."""
         if (predicate, mode) not in self._recursions:
             self._recursions[predicate, mode] = LinearRecursion.of(self.plan(predicate, mode))
         return self._recursions[predicate, mode]
 
     def clauses(self, predicate: str) -> tuple[Clause, ...]:
-        """What derives a predicate; of one that is only stated, its facts."""
+        """The clauses that derive a predicate; for one without rules the clause of its facts."""
         if predicate in self._parts:
             return (self._parts[predicate],)
         if predicate in self.program.clauses:
@@ -94,17 +98,17 @@ class Plans:
         return self.program.column_types(predicate)
 
     def sizes(self, predicate: str) -> tuple[int, ...]:
-        """How many constants each argument ranges over."""
+        """Number of constants of each argument's type."""
         if predicate not in self._sizes:
             self._sizes[predicate] = tuple(self.program.sizes[name] for name in self.column_types(predicate))
         return self._sizes[predicate]
 
     def input_sizes(self, predicate: str, mode: Mode) -> list[int]:
-        """The same of the known arguments of a mode."""
+        """Number of constants of each known argument of a mode."""
         return [self.sizes(predicate)[place] for place in mode]
 
     def output_sizes(self, predicate: str, mode: Mode) -> list[int]:
-        """The same of its free arguments."""
+        """Number of constants of each free argument of a mode."""
         return [size for place, size in enumerate(self.sizes(predicate)) if place not in mode]
 
     def is_asked(self, predicate: str) -> bool:
@@ -112,9 +116,9 @@ class Plans:
         return predicate in self._parts or self.program.is_derived(predicate)
 
     def with_goal(self, clause: Clause) -> str:
-        """A name for what a goal's clause derives, so that it can be planned like a part of a clause.
+        """Register a goal's clause under a new predicate name, so that it is planned like a part of a clause.
 
-        Threads ask at once: a name is taken by one of them alone, and told when what it names is there.
+        Several threads may call this: each name goes to one clause, and is published after its clause.
         """
         number = len(self._goals)
         while clause not in self._goals:
@@ -126,9 +130,9 @@ class Plans:
         return self._goals[clause]
 
     def height(self, predicate: str) -> int | None:
-        """How many calls deep its proofs can be; ``None`` where it rests on itself.
+        """Greatest number of nested calls of a predicate's proofs; ``None`` where it depends on itself.
 
-        To ask a part is no call.
+        Parts of clauses do not count as calls.
         """
         if predicate not in self._heights:
             part = self._parts.get(predicate)
@@ -163,7 +167,7 @@ class Plans:
         return ClausePlan(clause, inputs, outputs, tuple(self._steps(clause, mode, outputs)))
 
     def _steps(self, clause: Clause, mode: Mode, outputs: Sequence[str]) -> Iterator[Step]:
-        """The literals in their order, each test as soon as its variables are known."""
+        """The steps of a clause: its lookups in order, each test as soon as its variables are bound."""
         bound = dict.fromkeys(clause.head[place] for place in mode)
         waiting: list[Literal] = [part for part in clause.body if not isinstance(part, Lookup)]
         lookups = self._ordered(clause, bound, outputs)
@@ -210,7 +214,10 @@ class Plans:
         return Ask(literal.predicate, literal.arguments, places, live, not is_part(literal.predicate))
 
     def _ordered(self, clause: Clause, bound: Collection[str], outputs: Collection[str]) -> list[Lookup]:
-        """In the cheapest order; led by what one place of a small relation holds, where that pays."""
+        """The lookups in the cheapest estimated order, which may begin with a lead, where that pays.
+
+        A lead is the relation of the constants in one argument of a small relation.
+        """
         parts = [part for part in clause.body if isinstance(part, Lookup)]
         tests = [part for part in clause.body if not isinstance(part, Lookup)]
         known = {name for name in bound if name not in clause.constants}
@@ -229,8 +236,10 @@ class Plans:
     def _leads(
         self, parts: Sequence[Lookup], candidates: Sequence[Candidate]
     ) -> Iterator[tuple[int, Lookup]]:
-        """What may stand for a variable by a small relation, with the relation's place, where a large one has
-        the variable too: pairs of amounts above a sum lead from few amounts to few payments."""
+        """The possible leads, each with its small relation's place: a large relation has the variable too.
+
+        For example, pairs of amounts above a sum lead from few amounts to few payments.
+        """
         for place, (part, small) in enumerate(zip(parts, candidates, strict=True)):
             if small.asked or not small.rows or len(small.variables) < 2:
                 continue
@@ -253,8 +262,10 @@ class Plans:
 def _narrowed(
     candidates: Sequence[Candidate], small: int, lead: Candidate, sizes: Mapping[str, int]
 ) -> tuple[list[Candidate], dict[str, int]]:
-    """The lead and the others, and the sizes, where a variable has no values but the lead's: all that the
-    small relation has are among them."""
+    """Candidates and sizes of a join that begins with a lead, whose constants are all of its variable.
+
+    The rows of the small relation stay, since all its constants are among them.
+    """
     (name,) = lead.variables
     share = lead.rows / max(1, sizes[name])
     others = [
@@ -265,8 +276,10 @@ def _narrowed(
 
 
 def _live(bound: Collection[str], left: Sequence[Literal], outputs: Sequence[str]) -> list[str]:
-    """Of the bound variables those that are needed; rows are then sorted by them, and so, where only the
-    outputs are left, in the order of answers."""
+    """The bound variables that are needed afterwards, in the order in which rows are sorted by them.
+
+    Where only outputs are left, that is their order, so that rows are sorted as answers are.
+    """
     needed = {*outputs, *(name for part in left for name in part.arguments)}
     live = [name for name in bound if name in needed]
     return [*dict.fromkeys(outputs)] if set(live) == {*outputs} else live
@@ -287,7 +300,7 @@ def _bound_constants(literal: Literal, bound: dict[str, None], clause: Clause) -
 
 
 def check_safe(clause: Clause, inputs: Collection[str]) -> None:
-    """Raise where a variable of the head or of a test stands in no atom of the body and is not given."""
+    """Raise LanguageError if neither the body nor ``inputs`` bind a variable of the head or a comparison."""
     known = {*inputs, *clause.constants}
     known.update(name for part in clause.body if isinstance(part, Lookup) for name in part.arguments)
     tested = [name for part in clause.body if isinstance(part, Condition) for name in part.arguments]

@@ -1,14 +1,14 @@
 """Exact probabilities of answers by a compiled circuit: P(q | e).
 
-Rules with probabilities mean a distribution over worlds. Choices are independent of each other. A boolean
-fact with a probability is a choice of one outcome, the values of a many-valued atom are the outcomes of one
-choice, so that they exclude each other, and each instance of a weighted rule is a choice of its own. In the
-world that the choices give, what rules derive is their least model, stratum by stratum. Probabilities are
-those of the worlds in which the evidence holds.
+Rules with probabilities define a distribution over worlds. Choices are independent of each other. A boolean
+fact with a probability is a choice with one outcome, the values of a many-valued atom are the outcomes of one
+choice, so that they exclude each other, and each instance of a weighted rule is a separate choice. Given
+the choices, the rules derive their least model, stratum by stratum. Probabilities are conditioned on the
+worlds in which the evidence holds.
 
 The rules are grounded as those of choices (``::``) are, from the goal on. Where calls are counted, each
-predicate whose proofs can be deeper has a name for each number of calls left; its choices are the same
-whatever is left, and what is absent or evidence has no depth.
+predicate whose proofs can be deeper has one name for each number of calls left; these share its choices.
+Absent atoms and evidence have no depth bound.
 """
 
 from __future__ import annotations
@@ -46,34 +46,37 @@ from herbrand.program.independent_steps import Steps, evaluation_of, steps_of
 from herbrand.relations.memory import Memory
 
 MORE, FEW = 2, 50
-"""A program that counts no calls is grounded up to so many times the instances of the one that does, a few
-more for small ones: shallow proofs may reach little of it."""
+"""Limit of the instances of a program that counts no calls: ``MORE`` times (the instances of the one that
+counts them, plus ``FEW``), since shallow proofs may reach little of it."""
 LEFT = " "
-"""Between a predicate and the calls left in a name; no other name has it."""
+"""Separator of a predicate and the calls left in a name; no other name has it."""
 
 
 Asked = tuple[str, int | None]
-"""A derived predicate, and the calls that are left where they are counted."""
+"""A derived predicate, and the calls left, or None where they are not counted."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """``left``: how many a goal has, any number where it is ``None``. ``more``: how many more the last ones
-    have, which are one too many: none, 1, or any number (``None``)."""
+    """How calls are counted: a goal has ``left`` nested calls, any number where it is ``None``.
+
+    ``more`` is the number of further calls for a call that exceeds ``left``: 0, 1, or any number (``None``).
+    """
 
     left: int | None
     more: int | None = 0
 
     def below(self, left: int | None) -> int | None:
-        """What a call has left that is made where so many are."""
+        """The calls left inside a call that is made with ``left`` of them."""
         return None if left is None or (left == 0 and self.more is None) else left - 1
 
     def are_left(self, left: int | None) -> bool:
+        """Whether a call with ``left`` calls left may use clauses."""
         return left is None or left > 0 or (left == 0 and self.more != 0)
 
 
 class PossibleWorlds:
-    """A program's rules over facts that may hold, and the evidence."""
+    """A program's rules over uncertain facts, with the evidence."""
 
     def __init__(self, program: HornProgram, given: Sequence[FactRows] = ()) -> None:
         facts, self.evidence = chances_of(program, given)
@@ -88,8 +91,10 @@ class PossibleWorlds:
         return self._program.is_derived(predicate)
 
     def facts(self, predicate: str, pattern: Pattern) -> Iterator[tuple[Row, float]]:
-        """The facts that fit a pattern, with their probabilities; what is stated of a derived predicate goes
-        by a name of its own."""
+        """The facts that match a pattern, with their probabilities.
+
+        Stated facts of a derived predicate are under a separate name.
+        """
         if predicate not in self._owners:
             return
         relation = self._program.relation(self._owners[predicate])
@@ -103,11 +108,11 @@ class PossibleWorlds:
         yield from zip(rows, chances.tolist(), strict=True)
 
     def owner(self, predicate: str) -> str:
-        """The predicate whose facts are found under a name."""
+        """The predicate whose facts are under a name."""
         return self._owners.get(predicate, predicate)
 
     def choice(self, atom: Atom, chance: float) -> dict[Row, float]:
-        """The outcomes of the choice that a fact of this probability is one of, with theirs."""
+        """The outcomes of the choice that a fact of this probability belongs to, with their probabilities."""
         predicate, row = atom
         owner = self._owners.get(predicate)
         if chance in (0, 1) or owner is None or self._program.signature.predicates[owner].value_type is None:
@@ -115,19 +120,19 @@ class PossibleWorlds:
         return {other: p for other, p in self.facts(predicate, (*row[:-1], ANY)) if p != 1}
 
     def check(self, goal: Clause) -> None:
-        """Raise where what a goal or the evidence rests on has no probability."""
+        """Raise UnsupportedError if a predicate below the goal or the evidence has weights that are none."""
         known = {one.predicate for one in self.evidence}
         below = (clause for name in known for clause in self._program.clauses.get(name, ()))
         check_probabilities(self._program, self._program.reached([goal, *below]) | known)
 
     def lowered(self, clause: Clause) -> Lowered:
-        """A clause to be grounded."""
+        """Lower a clause for grounding."""
         chance = None if clause.weighted is None else rule_number(clause.weighted)
         safe = None if id(clause.rule) in self._ranging else partial(check_safe, clause)
         return lowered_clause(next(self._numbers), clause, self._program.facts, chance, safe)
 
     def statements(self, goal: Lowered, calls: Calls) -> Iterator[Lowered]:
-        """The goal and all that it and the evidence rest on."""
+        """The statements of the goal and of all predicates below it and the evidence."""
 
         def below(asked: Asked) -> Iterator[Asked]:
             for statement in self._deriving(asked, calls):
@@ -140,8 +145,10 @@ class PossibleWorlds:
                 yield self._counted(statement, asked[1], calls)
 
     def in_steps(self, goal: Clause, inputs: Sequence[Row], left: int | None) -> Steps | None:
-        """The goal as steps over whole tables; ``None`` where events depend on others, or on evidence, or
-        some proof may be too deep."""
+        """The goal as steps over whole tables, without a circuit.
+
+        ``None`` where events are not independent, there is evidence, or some proof may be too deep.
+        """
         program = self._program
         if self.evidence or self.exclusive or program.choices:
             return None
@@ -152,21 +159,23 @@ class PossibleWorlds:
         return steps_of(program, goal, constants, uncertain, None if left is None else left - 2)
 
     def clause_rows(self, budget: Budget) -> ClauseRows:
-        """What evaluates steps, over facts with their probabilities."""
+        """The evaluation of steps over facts with their probabilities."""
         program = self._program
         source = FactRelations(program.signature, program.facts, budget, complete=False, weighted=True)
         return evaluation_of(source, program.chances)
 
     @cached_property
     def conditioned(self) -> list[str]:
-        """The derived predicates that say which worlds count."""
+        """The derived predicates on which worlds are conditioned: those of evidence and exclusive ones."""
         observed = (one.predicate for one in self.evidence if self.is_derived(one.predicate))
         return list(dict.fromkeys([*observed, *self.exclusive]))
 
     @cached_property
     def exclusive(self) -> list[str]:
-        """The many-valued predicates of which several instances may give an atom values: worlds in which it
-        has two do not count, whatever is asked."""
+        """The many-valued predicates of which several instances may give an atom a value.
+
+        Worlds in which an atom has two values are excluded, for every goal.
+        """
         predicates = self._program.signature.predicates
         valued = (name for name in self._program.clauses if predicates[name].value_type is not None)
         return [name for name in valued if not self._gives_one_value(name)]
@@ -177,12 +186,12 @@ class PossibleWorlds:
 
     @property
     def all_values(self) -> Iterator[tuple[str, Pattern]]:
-        """The patterns of all values of the atoms that may have several."""
+        """The patterns of all atoms and values of the exclusive predicates."""
         for name in self.exclusive:
             yield name, (ANY,) * len(self._program.signature.predicates[name].column_types)
 
     def one_value_text(self, predicate: str, row: Row) -> str:
-        """That an atom has one value, as printed."""
+        """Text of the constraint that an atom has one value."""
         types = self._program.signature.predicates[predicate].types
         return f"{show_atom(predicate, self._program.facts.constants(types, row))} has one value"
 
@@ -196,14 +205,16 @@ class PossibleWorlds:
 
     @cached_property
     def _ranging(self) -> set[int]:
-        """The rules whose variables range over their types where no body binds them: those of choices too."""
+        """Identities of rules whose unbound variables range over their types, those of choices included."""
         of_choices = (rule for _, rules in self._program.choices for rule in rules)
         return set(map(id, (*of_choices, *self._program.ranging)))
 
     @cached_property
     def _choices(self) -> dict[int, Lowered | None]:
-        """Each choice to be grounded as a whole, by each rule of its alternatives; ``None`` where its body
-        cannot hold."""
+        """Each choice, lowered as a whole, by the identity of each rule of its alternatives.
+
+        ``None`` where its body cannot hold.
+        """
         signature, facts = self._program.signature, self._program.facts
         by_rule: dict[int, Lowered | None] = {}
         for choice, rules in self._program.choices:
@@ -214,7 +225,7 @@ class PossibleWorlds:
         return by_rule
 
     def _asked(self, statement: Lowered, left: int | None, calls: Calls) -> Iterator[Asked]:
-        """What a body asks; what must be absent, or is counted, is complete at any depth."""
+        """The derived predicates that a body uses; absent and counted atoms have no depth bound."""
         for find in statement.finds:
             if self.is_derived(find.predicate):
                 yield find.predicate, self._left(find.predicate, calls.below(left))
@@ -223,11 +234,11 @@ class PossibleWorlds:
         yield from ((name, None) for name in complete if self.is_derived(name))
 
     def _left(self, predicate: str, left: int | None) -> int | None:
-        """The calls that a predicate has left, where its proofs can be so deep."""
+        """The calls left to a predicate, or ``None`` where its proofs cannot need more."""
         return felt(left, self._program.height(predicate))
 
     def _counted(self, statement: Lowered, left: int | None, calls: Calls) -> Lowered:
-        """The statement over names that tell the calls left."""
+        """The statement over predicate names with the calls left."""
         if left is None:
             return statement
         finds = tuple(
@@ -246,8 +257,10 @@ def _named(predicate: str, left: int | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Probable:
-    """``answers`` that are possible, in each row a goal's number and what it found, and their probabilities.
-    ``truncated``: some proof needs more calls."""
+    """Possible ``answers``, each row a goal's number and the outputs, and their probabilities.
+
+    ``truncated``: whether some proof needs more calls.
+    """
 
     answers: np.ndarray
     probabilities: np.ndarray
@@ -257,7 +270,7 @@ class Probable:
 def probable(
     worlds: PossibleWorlds, goal: Clause, inputs: Sequence[Row], left: int | None, budget: Budget
 ) -> Probable:
-    """The answers of goals of one clause, given the evidence; ``left``: the calls that each has.
+    """Compute the answers of goals of one clause, given the evidence; ``left``: the calls of each goal.
 
     Raises ``ContradictionError`` where the evidence holds in no world.
     """
@@ -282,7 +295,7 @@ def probable(
 
 
 def _by_steps(steps: Steps, worlds: PossibleWorlds, inputs: Sequence[Row], budget: Budget) -> Probable:
-    """The same by whole tables, without a circuit."""
+    """Compute the same by whole tables, without a circuit."""
     rows = steps.rows(worlds.clause_rows(budget))
     names = [name for name in rows.columns if name != WEIGHT]
     known = names[: len(inputs[0]) if inputs else 0]
@@ -296,11 +309,11 @@ def _by_steps(steps: Steps, worlds: PossibleWorlds, inputs: Sequence[Row], budge
 def _without_depth(
     counted: Grounded, goal: Lowered, patterns: Sequence[Pattern], left: int
 ) -> Grounded | None:
-    """The same goals over a program that counts no calls, where every proof that matters has enough of them;
-    ``None`` where some may not, or where that program has many more instances.
+    """Ground the same goals over a program that counts no calls, if all acyclic proofs fit into the depth.
 
-    What a world derives it derives by a proof in which no atom rests on itself. Names that tell the calls
-    left make copies of each atom, whose circuit is much larger though they are equal in every world.
+    ``None`` where some may not, or where that program has many more instances. An atom that a world derives
+    has a proof there in which no atom depends on itself, so acyclic proofs suffice. Names with the calls left
+    copy each atom, and the circuit of the copies is much larger, though they are equal in every world.
     """
     most = MORE * (counted.instance_count + FEW)
     try:
@@ -311,9 +324,11 @@ def _without_depth(
 
 
 class Grounded:
-    """Goals over the ground program that they rest on. ``answers``: the possible atoms of each; ``drawn``: of
-    each choice among facts the predicate that states them, their rows, and how it is drawn. ``most``: so many
-    instances it may have."""
+    """Goals with the ground program below them, compiled to literals of a circuit.
+
+    ``answers``: the number of each goal with its possible atoms. ``drawn``: for each choice among facts their
+    predicate, their rows, and the choice's literals. ``most``: limit of instances.
+    """
 
     def __init__(
         self,
@@ -333,7 +348,7 @@ class Grounded:
         self._facts: dict[Atom, int] = {}
         statements = list(worlds.statements(goal, calls))
         self.instance_count, self._most = 0, most
-        # Weakly, as one that holds the other back keeps all memory of a run until garbage is looked for.
+        # weak, as a reference cycle would keep all memory of a run until the next garbage collection
         back = cast(Grounded, proxy(self))
         grounding = Grounding(statements, back, budget, lambda instances: back._count(instances))
         self.derived = DerivedLiterals(grounding, lambda atom: back._stated(atom), self.made, budget, str)
@@ -353,14 +368,14 @@ class Grounded:
             raise BudgetError(f"there are more than {self._most:,} instances")
 
     def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
-        """The facts that may hold, and whether each certainly does."""
+        """The rows of facts that match a pattern, and whether each is certain."""
         self.cut |= LEFT in predicate
         for row, chance in self.worlds.facts(predicate, pattern):
             self._chances[predicate, row] = chance
             yield row, chance == 1
 
     def observe(self) -> None:
-        """Evidence for or against atoms; an opinion counts in proportion. No atom has two values."""
+        """Condition on evidence, weigh by opinions, and exclude worlds in which an atom has two values."""
         for known in self.worlds.evidence:
             literal = self.derived.literal((known.predicate, known.row))
             if known.holds in (0.0, 1.0):
@@ -376,9 +391,9 @@ class Grounded:
                     self.made.stipulate(negated(two), self.worlds.one_value_text(name, row))
 
     def _stated(self, atom: Atom) -> int:
-        """A fact, by the outcome of the choice that it is."""
+        """The literal of a fact: the outcome of its choice."""
         if atom not in self._facts:
-            if atom not in self._chances:  # evidence on a fact that no instance rests on
+            if atom not in self._chances:  # evidence on a fact that no instance uses
                 list(self.matches(*atom))
             choice = self.worlds.choice(atom, self._chances.get(atom, 0.0))
             drawn = self.made.choice([*choice.values()])
@@ -387,7 +402,7 @@ class Grounded:
         return self._facts[atom]
 
     def goes_beyond(self) -> bool:
-        """Whether an answer has a proof with a call that has none left."""
+        """Whether an answer has a proof that uses a call with no calls left."""
 
         def below(atom: Atom) -> Iterator[Atom]:
             for instance in self.derived.instances.get(atom, ()):
@@ -398,14 +413,14 @@ class Grounded:
         return any(predicate.endswith(f"{LEFT}0") for predicate, _ in reached(roots, below))
 
     def longest_chain(self) -> int:
-        """At most so many different derived atoms, each resting on the next, stand below an answer."""
+        """Upper bound of the number of distinct derived atoms in a dependency chain below an answer."""
         derived = self.derived.instances
         below = {
             atom: [part for instance in own for part in instance.held if part in derived]
             for atom, own in derived.items()
         }
         longest: dict[Atom, int] = {}
-        for together in strong_components(below):  # after all that they rest on
+        for together in strong_components(below):  # dependencies first
             rest = max((longest.get(part, 0) for atom in together for part in below[atom]), default=0)
             longest |= dict.fromkeys(together, rest + len(together))
         return max((longest[atom] - 1 for _, atom in self.answers if atom in longest), default=0)
@@ -417,8 +432,10 @@ class Grounded:
 
 
 def _is_cut_off(grounded: Grounded, goal: Lowered, patterns: Sequence[Pattern]) -> bool:
-    """Whether an answer has a proof that needs more calls: one more, or any number of them; taken to be so
-    where finding out is too much."""
+    """Whether an answer has a proof that needs more calls: one more, or any number of them.
+
+    True too where the check exceeds the budget.
+    """
     try:
         for more in (1, None):
             if not grounded.cut:

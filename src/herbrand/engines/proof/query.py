@@ -1,6 +1,6 @@
-"""The program of the engine ``proof``: a theory's rules over its facts, with the plans made so far.
+"""The program of the engine ``proof``: a theory's rules over its facts, with cached plans.
 
-:class:`Proof` is made once for a theory and its facts; :meth:`Proof.found` answers goals of one shape in one
+:class:`Proof` is built once for a theory and its facts; :meth:`Proof.found` answers goals of one shape in one
 pass.
 
 >>> from herbrand.facts.load import fact_sources, load_facts
@@ -48,12 +48,15 @@ from herbrand.row_keys import Keys, ascend, each_in, row_keys, stable_order
 
 _probable = later("herbrand.engines.proof.probability:probable")
 _possible_worlds = later("herbrand.engines.proof.probability:PossibleWorlds")
-"""Compiles circuits, which no other algebra needs."""
+"""Imported late, as circuits are needed for probabilities only."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Answers of one pass: columns (goal, variables' indices...), and how it went."""
+    """Answers of one pass, with columns (goal, variables' indices...), guarantee and status.
+
+    ``truncated``: whether the depth cut off a proof that changes them.
+    """
 
     table: Table
     guarantee: Guarantee
@@ -62,7 +65,7 @@ class Found:
 
 
 class Proof:
-    """A theory's rules over its facts, with the plans made so far."""
+    """A theory's rules over its facts, with caches of plans and goals."""
 
     def __init__(self, program: HornProgram, given: Sequence[FactRows] = ()) -> None:
         self.plans, self.given = Plans(program), tuple(given)
@@ -74,8 +77,10 @@ class Proof:
     def of(
         cls, rules: Sequence[Rule], signature: Signature, facts: Facts, given: Sequence[FactRows] = ()
     ) -> Proof:
-        """``given``: literals that are evidence. Under probabilities they are not among the facts, else those
-        of base predicates are."""
+        """Build a proof program; ``given``: the literals of the condition.
+
+        For probabilities they must not be among the facts; for other algebras those of base predicates are.
+        """
         return cls(HornProgram.of(rules, signature, facts), given)
 
     @property
@@ -83,8 +88,10 @@ class Proof:
         return self.plans.program
 
     def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
-        """The answers to goals of one shape, as indices. They are truncated where a proof was cut off that
-        changes them."""
+        """Answer goals of one shape; constants are indices.
+
+        The answers are truncated if the depth cut off a proof that changes them.
+        """
         if request.algebra == PROBABILITY:
             return self._probably(shape, inputs, request)
         self._refuse_evidence(shape.clause, request)
@@ -111,8 +118,10 @@ class Proof:
     def _have_better(
         self, table: Table, shape: Shape, inputs: Sequence[Sequence[int]], runner: Runner
     ) -> bool:
-        """Whether some deeper proof is better than the best of those in ``table``; taken to be so where
-        finding out is too much."""
+        """Whether a deeper proof is better than the best in ``table``.
+
+        True too where the fixpoint exceeds the budget or does not converge.
+        """
         try:
             fixpoint = Fixpoint(runner)
             best = self._at_any_depth(shape, inputs, fixpoint)
@@ -121,7 +130,10 @@ class Proof:
         return not fixpoint.converged or not _are_alike(table, best)
 
     def _refuse_evidence(self, clause: Clause, request: Request) -> None:
-        """Proofs are not taken back: raise where evidence on what rules derive would have to change them."""
+        """Raise UnsupportedError if there is evidence on derived predicates that the goal depends on.
+
+        Sums over proofs cannot be conditioned on it.
+        """
         self.program.refuse_given(self.given, request.algebra)
         if self._stated_false:
             for name in self._stated_false & self.program.reached([clause]):
@@ -134,7 +146,7 @@ class Proof:
         return {name for name in self.program.clauses if len(tables[name].false)}
 
     def _refuse_denied(self, name: str, request: Request) -> None:
-        """Raise where something has a proof that is stated to be false."""
+        """Raise UnsupportedError if an atom that is stated to be false has a proof."""
         rows = self.program.facts.tables[name].false
         if name not in self._denied:
             columns = [column.astype(np.int64) for column in rows.T]
@@ -147,14 +159,14 @@ class Proof:
             raise denied_but_derived(name, values, request.algebra)
 
     def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> AskedRows:
-        """Goals of one shape, as they are evaluated."""
+        """The frontier of goals of one shape, for evaluation to a depth."""
         columns = _columns(shape, inputs)
         names = (ROW, *shape.inputs)
         frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))
         return AskedRows(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
 
     def _probably(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
-        """The exact probability of every answer that is possible, given the evidence."""
+        """Compute the exact probability of every possible answer, given the evidence."""
         began = time.perf_counter()
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
         probable = _probable(self._worlds, shape.clause, inputs, left, request.budget)
@@ -167,7 +179,7 @@ class Proof:
 
     @cached_property
     def _worlds(self) -> Any:
-        """What the program means under probabilities."""
+        """The program as a distribution over possible worlds."""
         return _possible_worlds(self.program, self.given)
 
     def _to_fixpoint(
@@ -192,23 +204,26 @@ class Proof:
         return Found(table, guarantee, status, False)
 
     def _at_any_depth(self, shape: Shape, inputs: Sequence[Sequence[int]], fixpoint: Fixpoint) -> Table:
-        """The answers of all proofs, where the fixpoint has converged."""
+        """Answer goals of one shape by all proofs; they are complete if the fixpoint converges."""
         columns = _columns(shape, inputs)
         answers = fixpoint.answers(self.plans.with_goal(shape.clause), shape.mode, columns)
         rows, places = each_in(*answers.ranges(columns, len(inputs)))
         outputs = tuple(column[places] for column in answers.table.columns[1:])
         return Table(answers.table.names, (rows, *outputs), answers.table.values[places])
 
-    # Reading and telling
+    # Goals and answers
 
     def read(self, goal: str | Formula, inputs: tuple[str, ...] = ()) -> Goal:
-        """A goal's shape and the constants it asks with; its plan is kept under it."""
+        """Read a goal as its shape and constants, cached."""
         if (goal, inputs) not in self._goals:
             self._goals[goal, inputs] = read_goal(goal, self.program, inputs)
         return self._goals[goal, inputs]
 
     def rows_of(self, goal: Goal, bindings: Mapping[str, Sequence[Value]]) -> list[tuple[int, ...]]:
-        """The constants that a goal asks with, a row for each constant given."""
+        """The rows of input constants of a goal, one for each row of the bindings.
+
+        Raises LanguageError where these are no lists of one length.
+        """
         columns = []
         for name, values in bindings.items():
             domain = self.program.facts.domains[goal.shape.clause.types[name]]
@@ -225,7 +240,7 @@ class Proof:
         return [(*goal.inputs, *row) for row in zip(*columns, strict=True)]
 
     def wider(self, narrow: NarrowError) -> Proof:
-        """The same rules over wider types."""
+        """The proof program with wider types, cached."""
         key = (narrow.types, narrow.value)
         if key not in self._wider:
             program = self.program
@@ -241,7 +256,10 @@ class Proof:
         rows: Sequence[Sequence[int]] = (),
         bound: tuple[str, ...] = (),
     ) -> Bindings:
-        """The answers of one goal, or, where variables are ``bound``, of it for each row of constants."""
+        """The answers of one goal as constants, sorted, normalised and cut as requested.
+
+        Where variables are ``bound``, they are those for each of ``rows``.
+        """
         numbers = answer_table.table.columns[0]
         start = len(shape.inputs) - len(bound)
         inputs = np.array(rows, np.int64).reshape(len(rows), len(shape.inputs))
@@ -276,7 +294,7 @@ def _columns(shape: Shape, inputs: Sequence[Sequence[int]]) -> list[np.ndarray]:
 
 
 def _first(most: int | None, keys: Keys, size: int, ranks: np.ndarray) -> np.ndarray | slice:
-    """At most so many places in the order of the ranks, equal ones in that of the keys."""
+    """The first ``most`` places sorted by ranks, then by keys."""
     order = slice(None) if ascend(keys) else stable_order(keys, size)
     if ascend(ranks := ranks[order]):
         return slice(most) if isinstance(order, slice) else order[:most]
@@ -285,12 +303,12 @@ def _first(most: int | None, keys: Keys, size: int, ranks: np.ndarray) -> np.nda
 
 
 def _falling(weights: np.ndarray) -> np.ndarray:
-    """Numbers that rise where the weights fall."""
+    """Ranks that sort weights in descending order."""
     return -weights if weights.dtype != object else -np.unique(weights, return_inverse=True)[1]
 
 
 def _are_alike(one: Table, other: Table) -> bool:
-    """Whether two tables have the same rows, with values that differ by rounding alone."""
+    """Whether two tables have the same rows, with equal values up to rounding."""
     if len(one) != len(other):
         return False
     orders = (np.lexsort(table.columns) for table in (one, other))

@@ -1,10 +1,10 @@
 """Linear recursion: a predicate whose clauses push one variable through relations and end, or call it again.
 
 ``path(x, y) :- edge(x, y)`` and ``path(x, y) :- edge(x, z), path(z, y)`` lead from each frontier to answers
-and to the next frontier by the same pushes at every depth, so that all calls may run in one loop
-(:mod:`herbrand.engines.proof.recursion_loop`). With the other argument known the recursive clause calls
-first: what the others answer is then the first frontier, and every frontier is answers. Names only, like a
-plan.
+and to the next frontier by the same pushes at every depth, so that all calls can run in one loop
+(:mod:`herbrand.engines.proof.recursion_loop`). With the other argument known the recursive clause begins with
+the call: then the answers of the other clauses are the first frontier, and every frontier consists of
+answers. Like a plan, it has names only.
 
 >>> from herbrand.engines.proof.horn_program import HornProgram
 >>> from herbrand.engines.proof.planning import Plans
@@ -30,15 +30,15 @@ from herbrand.engines.proof.plan import Ask, ClausePlan, Join, PredicatePlan, St
 from herbrand.program.clauses import Clause
 
 FRONTIER = 0
-"""The slot that a round begins with; the others are filled by its links."""
+"""The slot of the frontier with which a round begins; its links fill the others."""
 
 RelationKey = tuple[str, int]
-"""A relation, and the place of the argument that is known."""
+"""A relation, and the place of its known argument."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """What stands in one slot is pushed through a relation into another, which nothing else fills."""
+    """A push of the set in one slot through a relation into another slot, which no other link fills."""
 
     source: int
     relation: RelationKey
@@ -47,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True)
 class AddedSlot:
-    """A slot that is added to the answers or to the next frontier, times the weight of the clause's rule."""
+    """A slot that is added to the answers or the next frontier, times the weight of its clause's rule."""
 
     slot: int
     clause: Clause | None = None
@@ -55,7 +55,10 @@ class AddedSlot:
 
 @dataclass(frozen=True)
 class Round:
-    """What is done to a frontier. A slot is filled before a link reads it."""
+    """The pushes from one frontier to answers and to the next frontier, ``onward``.
+
+    A slot is filled before a link reads it.
+    """
 
     links: tuple[Link, ...]
     answers: tuple[AddedSlot, ...]
@@ -77,14 +80,17 @@ class Round:
 
 @dataclass(frozen=True)
 class LinearRecursion:
-    """``first`` makes the first frontier of what is asked, if anything does; ``call`` is a call's round."""
+    """A recursion as rounds: ``call`` is the round of each call.
+
+    ``first``, if there is one, leads from the inputs to the first frontier.
+    """
 
     first: Round | None
     call: Round
 
     @classmethod
     def of(cls, plan: PredicatePlan) -> LinearRecursion | None:
-        """The plan in this form, ``None`` where it has another."""
+        """The recursion of a plan; ``None`` where it has another form."""
         if len(plan.mode) != 1:
             return None
         return _ending_in_calls(plan) or _beginning_with_calls(plan)
@@ -95,7 +101,7 @@ class LinearRecursion:
 
     @property
     def relations(self) -> tuple[RelationKey, ...]:
-        """All that it pushes through, each once."""
+        """The relations of all links, each once."""
         return tuple(dict.fromkeys(link.relation for one in self.rounds for link in one.links))
 
     def __str__(self) -> str:
@@ -146,18 +152,18 @@ def _calls(step: Ask, plan: PredicatePlan) -> bool:
 
 
 def _is_passed(call: Ask, clause: ClausePlan) -> bool:
-    """Whether a call is asked what the clause was, and only its answers are needed afterwards."""
+    """Whether a call has the clause's own input, and only its answers are needed afterwards."""
     return call.inputs == clause.inputs and call.live == call.found and call.inputs != call.found
 
 
 @dataclass(eq=False)
 class _Links:
-    """Chains of pushes that share their beginnings."""
+    """A builder of chains of pushes that share common prefixes."""
 
     made: list[Link] = field(default_factory=list)
 
     def follow(self, steps: Sequence[Step], live: tuple[str, ...], last: tuple[str, ...]) -> int | None:
-        """The slot that the steps lead to from the frontier, if they lead from ``live`` to ``last``."""
+        """The slot that the steps lead to; ``None`` if they are no pushes from ``live`` to ``last``."""
         slot = FRONTIER
         for step in steps:
             if not isinstance(step, Join) or len(step.bound) != 1 or len(live) != 1:
@@ -176,7 +182,7 @@ class _Links:
 
 
 def _is_push(step: Join) -> bool:
-    """From one variable to another, or a filter that keeps the one there is."""
+    """Whether a join leads from one variable to another, or filters one variable."""
     known = step.arguments[step.bound[0]]
     if len(step.arguments) == 1:
         return step.live == (known,)

@@ -1,9 +1,9 @@
-"""All calls of a linear recursion as one loop: block by block of questions, call by call.
+"""All calls of a linear recursion in one compiled loop: block by block of questions, call by call.
 
-A slot is a set of constants, each with an amount for every question of a block: the amounts, which constants
-are in it, and a list of these. Only what is in a slot is walked over. A question alone is walked faster while
-its frontiers are small; where most constants are in all of them, a block shares the walk. The loop comes up
-for air now and then, so that limits of time and an interrupt are felt.
+A slot is a set of constants, each with an amount for every question of a block: an array of amounts, marks of
+the constants in the set, and a list of these. Only facts of constants in a slot are visited. One question at
+a time is faster while frontiers are small; where frontiers have most constants, the questions of a block
+share the walk. The loop returns now and then, so that time limits and interrupts take effect.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from herbrand.engines.proof.kernels import Array
 from herbrand.loops import loop
 
 LISTED = 2
-"""So many times the facts are fewer than the constants, where what one question finds is listed."""
+"""If the visited facts are this many times fewer than the constants, the reached constants are listed."""
 
 AS_IT_IS = -1
-"""In place of a relation: a slot is added to another, times a factor."""
+"""Marks a move without a relation: a slot is added to another, times a factor."""
 
 QUESTION, CALL, FILLED, CUT, REST, WALKED = range(6)
-"""Places of what a loop has come to: the question that begins the block; how many of its calls are done
-(:data:`TO_ASK`, then :data:`TO_BEGIN` before the first); how many answers are written; the first question
-whose calls were cut, -1 for none, and how many constants were then left; how many facts were walked over."""
+"""Entries of a loop's state: the first question of the block; the number of its calls done
+(:data:`TO_ASK`, then :data:`TO_BEGIN` before the first); the number of answers written; the first question
+whose calls were cut, or -1, and the number of constants left in its frontier; the number of facts visited."""
 TO_ASK, TO_BEGIN = -2, -1
 
 
 class Questions(NamedTuple):
-    """Each asks with some of ``pivots``, from ``starts`` on, at the amounts of ``values``."""
+    """The first frontier of each question: ``pivots`` from ``starts`` on, with amounts ``values``."""
 
     starts: Array
     pivots: Array
@@ -37,10 +37,10 @@ class Questions(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What goes from slot to slot: each of ``moves`` is (slot, relation, slot) with a factor.
+    """The operations between slots: each of ``moves`` is (slot, relation, slot) with a factor.
 
-    Those before ``begin`` make the first frontier, the others are each call's; ``onward`` [2] is the slot of
-    either's next frontier.
+    Those before ``begin`` compute the first frontier, the others are those of each call; ``onward`` [2] is
+    the slot of the next frontier of either.
     """
 
     moves: Array
@@ -50,7 +50,10 @@ class Moves(NamedTuple):
 
 
 class Relations(NamedTuple):
-    """The facts of each relation: from ``pointers`` on the ``columns`` of a constant, and their weights."""
+    """The facts of each relation in compressed rows: ``pointers`` delimit each constant's ``columns``.
+
+    ``weights`` of a relation is empty if all are 1.
+    """
 
     pointers: tuple[Array, ...]
     columns: tuple[Array, ...]
@@ -58,8 +61,11 @@ class Relations(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """``amounts`` [slot, constant, question]; whether a constant is ``inside`` a slot; the ``members`` of
-    each, and how many there are. Slot s stands at ``places[s]``, and answers in the last one."""
+    """Sets of constants with ``amounts`` [slot, constant, question].
+
+    ``inside`` marks the constants of a set, ``members`` lists them, and ``counts`` is their number. Slot s is
+    at ``places[s]``, and the last one is for answers.
+    """
 
     amounts: Array
     inside: Array
@@ -69,8 +75,10 @@ class Slots(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """``found`` with its ``totals``, ``numbers`` of them for each question, and in ``rest`` the constants
-    before which the first question that was cut was cut."""
+    """The answers ``found`` with ``totals``, and their number for each question.
+
+    ``rest`` has the constants left in the frontier of the first question whose calls were cut.
+    """
 
     found: Array
     totals: Array
@@ -91,8 +99,11 @@ def run(
     answers: Answers,
     state: Array,
 ) -> None:
-    """Go on from ``state``, before question ``until``, while there is room for answers and ``breath`` for
-    facts times questions that are walked over. The slots are empty before and after."""
+    """Continue from ``state`` with the questions before ``until``, while there is room for answers.
+
+    Stops early after about ``breath`` visits of facts, times questions. Slots are empty before and after each
+    block.
+    """
     work, block = 0, slots.amounts.shape[2]
     counts, places = slots.counts, slots.places
     while state[QUESTION] < until:
@@ -118,7 +129,7 @@ def run(
 
 @loop
 def _called(is_first: bool, moves: Moves, relations: Relations, best: bool, slots: Slots) -> Any:
-    """One call of all questions of a block; gives how many facts were walked over."""
+    """Run one call of all questions of a block; return the number of facts visited."""
     places, block = slots.places, slots.amounts.shape[2]
     number, stop, next_slot, work = moves.begin, len(moves.moves), moves.onward[1], 0
     if is_first:
@@ -145,7 +156,7 @@ def _called(is_first: bool, moves: Moves, relations: Relations, best: bool, slot
 
 @loop
 def _ask(first: int, last: int, questions: Questions, slot: int, slots: Slots) -> None:
-    """What a block of questions is asked with, into an empty slot."""
+    """Fill an empty slot with the first frontiers of a block of questions."""
     amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     for question in range(first, last):
         for place in range(questions.starts[question], questions.starts[question + 1]):
@@ -159,7 +170,7 @@ def _ask(first: int, last: int, questions: Questions, slot: int, slots: Slots) -
 
 @loop
 def _write(first: int, last: int, slots: Slots, answers: Answers, state: Array) -> None:
-    """The answers of a block, question by question; their slot is empty afterwards."""
+    """Write the answers of a block, question by question, and clear their slot."""
     amounts, members, slot = slots.amounts, slots.members, len(slots.counts) - 1
     for question in range(first, last):
         filled = state[FILLED]
@@ -178,11 +189,11 @@ def _write(first: int, last: int, slots: Slots, answers: Answers, state: Array) 
 def _pushed(
     source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool, slots: Slots
 ) -> Any:
-    """What is in one question's slot goes through a relation into an empty one; gives how many facts were
-    walked over.
+    """Push one question's slot through a relation into an empty slot; return the number of facts visited.
 
-    Few facts list what they find. Where there are many, all constants are looked through in the end, which
-    takes half the time; then 0 stands for none, as in a grid."""
+    If facts are few, reached constants are listed during the push. Else a scan of all constants lists them at
+    the end, which takes half the time; then 0 means not reached, as in a grid.
+    """
     amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     plain, work = len(weights) == 0, 0
     of, into = amounts[source].reshape(amounts.shape[1]), amounts[target].reshape(amounts.shape[1])
@@ -227,7 +238,7 @@ def _pushed(
 def _pushed_block(
     source: Any, target: Any, pointers: Array, columns: Array, weights: Array, best: bool, slots: Slots
 ) -> Any:
-    """:func:`_pushed` of a block of questions."""
+    """:func:`_pushed` for a block of questions."""
     amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     plain, block, work = len(weights) == 0, amounts.shape[2], 0
     of, into = amounts[source], amounts[target]
@@ -256,7 +267,7 @@ def _pushed_block(
 
 @loop
 def _added(source: Any, target: Any, factor: float, best: bool, slots: Slots) -> Any:
-    """What is in one slot is added to another, times a factor; gives how many constants that were."""
+    """Add one slot to another, times a factor; return the number of its constants."""
     amounts, inside, members, counts = slots.amounts, slots.inside, slots.members, slots.counts
     block = amounts.shape[2]
     of, into = amounts[source], amounts[target]
@@ -267,7 +278,7 @@ def _added(source: Any, target: Any, factor: float, best: bool, slots: Slots) ->
             is_inside[pivot] = True
             listed[filled] = pivot
             filled += 1
-        if block == 1:  # a loop of one step is mostly its beginning
+        if block == 1:  # a loop of one step would cost more than the step
             term = of[pivot, 0] * factor
             into[pivot, 0] = max(into[pivot, 0], term) if best else into[pivot, 0] + term
         elif best:
@@ -282,7 +293,7 @@ def _added(source: Any, target: Any, factor: float, best: bool, slots: Slots) ->
 
 @loop
 def _keep_rest(first: int, last: int, slot: Any, slots: Slots, rest: Array, state: Array) -> None:
-    """What the first question with a frontier still has in it, unless there was one before."""
+    """Store the constants left in the frontier of the first cut question, unless there was one before."""
     amounts, members, counts = slots.amounts, slots.members, slots.counts
     if counts[slot] == 0 or state[CUT] >= 0:
         return

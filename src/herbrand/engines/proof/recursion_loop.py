@@ -1,4 +1,4 @@
-"""Running a linear recursion: its rounds as numbers, the room they take, and what comes out of them."""
+"""Runs a linear recursion: translates its rounds to numbers, allocates memory, and collects the answers."""
 
 from __future__ import annotations
 
@@ -15,44 +15,50 @@ from herbrand.loops import most_at_once, often
 from herbrand.row_keys import run_starts
 
 MOST_RELATIONS = 4
-"""As many as the loop is compiled for."""
+"""Number of relations that the loop is compiled for; a tuple of each length would be compiled anew."""
 CHUNK = 2**20
-"""Answers that are written in one piece."""
+"""Most answers in one array, unless a block may have more."""
 BLOCK = 64
-"""Questions that share their walk where frontiers are full."""
+"""Most questions in a block that shares its walk where frontiers are full."""
 LARGEST_BLOCK = 2**22
-"""Amounts of a block in one slot."""
+"""Most amounts of a block in one slot."""
 DENSE_SHARE = 0.08
-"""Frontiers are full where a question walks over so much of all facts at each call."""
+"""Share of all facts that a question visits in each call, on average, above which frontiers are full."""
 SLOT_BYTES = 16
-"""Of a constant in a slot, for each question."""
+"""Bytes of a constant in a slot, for each question."""
 
 
 @dataclass(frozen=True, eq=False)
 class Iterated:
-    """``table``: columns (row, answer). ``left``: the row and the constants, one or more, before which the
-    calls of the first question that needed more of them were over."""
+    """The answers as ``table`` with columns (row, answer).
+
+    ``left``: the frontier (row, constant) at which the first question that needs more calls was cut, or None.
+    """
 
     table: Table
     left: Table | None
 
 
 def fits(recursion: LinearRecursion, runner: Runner) -> bool:
-    """Whether the loop is compiled for so many relations, and the room for one question is allowed."""
+    """Whether the loop is compiled for as many relations, and the memory for one question is allowed."""
     if not 0 < len(recursion.relations) <= MOST_RELATIONS:
         return False
     return _slots(recursion) * _width(recursion, runner) * SLOT_BYTES <= runner.budget.bytes
 
 
 def iterate(recursion: LinearRecursion, runner: Runner, frontier: Table, calls: int) -> Iterated:
-    """All that a frontier (row, input) leads to by so many calls.
+    """Compute all answers of a frontier (row, input) within ``calls``.
 
-    Raises ``BudgetError`` where answers or slots do not fit, or time is over."""
+    Raises ``BudgetError`` where answers or slots do not fit, or time is over.
+    """
     return _Iteration(recursion, runner, frontier, calls).run()
 
 
 class _Iteration:
-    """The first question of each block is run alone: what it walks over shows whether the others share it."""
+    """One run of a recursion over all questions.
+
+    The first question of each block is run alone: the facts it visits decide whether the others share a walk.
+    """
 
     def __init__(self, recursion: LinearRecursion, runner: Runner, frontier: Table, calls: int) -> None:
         self._runner, self._frontier, self._calls = runner, frontier, calls
@@ -74,7 +80,7 @@ class _Iteration:
         self._written = 0
 
     def run(self) -> Iterated:
-        """Everything, question by question."""
+        """Answer all questions."""
         number, block = len(self._starts), self._block()
         self._new_part(1)
         while self._state[rounds.QUESTION] < number:
@@ -92,13 +98,13 @@ class _Iteration:
         return Iterated(table, self._left())
 
     def _block(self) -> int:
-        """How many questions may share their walk."""
+        """Most questions in a block, by memory too."""
         allowed = self._runner.budget.bytes // (self._slots * self._width * SLOT_BYTES)
         return max(1, min(BLOCK, LARGEST_BLOCK // self._width, allowed))
 
-    @np.errstate(over="ignore", invalid="ignore")  # reported where answers are read
+    @np.errstate(over="ignore", invalid="ignore")  # overflow is reported when answers are read
     def _answer(self, until: int, block: int) -> None:
-        """The questions up to one, so many at a time."""
+        """Answer the questions before ``until``, in blocks of ``block``."""
         if block not in self._rooms:
             self._rooms[block] = _room(self._slots, self._width, block)
         best, walked = self._runner.arithmetic.best, 0.0
@@ -129,7 +135,7 @@ class _Iteration:
                 self._new_part(block)
 
     def _new_part(self, block: int) -> None:
-        """Room for the answers of some more questions."""
+        """Allocate arrays for the answers of further questions."""
         capacity = max(block * self._width, min(CHUNK, len(self._starts) * self._width))
         self._parts.append((np.empty(capacity, np.int64), np.empty(capacity)))
         self._state[rounds.FILLED] = 0
@@ -143,13 +149,13 @@ class _Iteration:
 
 
 def _width(recursion: LinearRecursion, runner: Runner) -> int:
-    """A bound of the constants of each type on the way."""
+    """Upper bound of the number of constants of each type in the recursion."""
     sizes = [size for name, _ in recursion.relations for size in runner.program.relation(name).sizes]
     return max(1, *sizes)
 
 
 def _slots(recursion: LinearRecursion) -> int:
-    """Those that links fill, one for a next frontier beside them, and one for the answers."""
+    """Number of slots: those of a round, one more for a next frontier, and one for the answers."""
     return max(one.slots for one in recursion.rounds) + 2
 
 
@@ -158,7 +164,7 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _room(slots: int, width: int, block: int) -> rounds.Slots:
-    """Slots of which none holds anything."""
+    """Allocate empty slots."""
     shape = (slots, width)
     return rounds.Slots(
         amounts=np.zeros((*shape, block)),
@@ -173,7 +179,7 @@ def _room(slots: int, width: int, block: int) -> rounds.Slots:
 
 
 def _all_moves(recursion: LinearRecursion, runner: Runner, answers: int) -> rounds.Moves:
-    """Those of a first round before those of each call; ``answers``: the last slot."""
+    """The moves of the first round, then those of each call; ``answers``: the last slot."""
     relations = {key: place for place, key in enumerate(recursion.relations)}
     first = ([], [], 0) if recursion.first is None else _moves(recursion.first, relations, runner, answers)
     call = _moves(recursion.call, relations, runner, answers)
@@ -185,8 +191,10 @@ def _all_moves(recursion: LinearRecursion, runner: Runner, answers: int) -> roun
 def _moves(
     one: Round, relations: dict[RelationKey, int], runner: Runner, answers: int
 ) -> tuple[list[tuple[int, int, int]], list[float], int]:
-    """A round's moves with their factors, and the slot of the next frontier: the very slot that alone goes
-    onward, if it does so as it is, else one beside the others."""
+    """A round's moves with their factors, and the slot of the next frontier.
+
+    If a single slot goes onward with factor 1, it becomes the next frontier without a copy.
+    """
     alone = one.onward[0].slot if len(one.onward) == 1 and _factor(one.onward[0], runner) == 1.0 else FRONTIER
     onward = one.slots if alone == FRONTIER else alone
     parts = [(part, answers) for part in one.answers]
@@ -204,7 +212,7 @@ def _factor(part: AddedSlot, runner: Runner) -> float:
 
 
 def _relations(recursion: LinearRecursion, runner: Runner) -> rounds.Relations:
-    """As many as the loop is compiled for: those that are not there are empty."""
+    """The relations as arrays, filled up with empty ones to the number that the loop is compiled for."""
     none = np.empty(0)
     pointers, columns, weights = [], [], []
     for predicate, bound in recursion.relations:
@@ -222,7 +230,7 @@ def _relations(recursion: LinearRecursion, runner: Runner) -> rounds.Relations:
 
 
 def _read_only(numbers: np.ndarray, kind: type) -> np.ndarray:
-    """The same numbers in one type, whether or not they may be written."""
+    """A read-only view of one type: numba compiles anew for arrays that differ in being writable."""
     view = numbers.astype(kind, copy=False).view()
     view.flags.writeable = False
     return view

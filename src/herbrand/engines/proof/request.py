@@ -1,4 +1,4 @@
-"""How goals are to be answered, checked when said.
+"""The options of ``query``, checked when they are given.
 
 >>> Request.of({"algebra": "max", "depth": "3"}).depth
 3
@@ -20,13 +20,16 @@ from herbrand.options.algebras import QUERY_ALGEBRAS
 from herbrand.options.kinds import FIXPOINT
 
 DEPTH = 10
+"""Depth where none is given."""
 PROBABILITY, INDEPENDENT = "probability", "independent"
 
 
 @dataclass(frozen=True)
 class Request:
-    """How goals are to be answered. ``depth`` is a number of calls or ``"fixpoint"``; ``exact``
-    counts in integers of up to 4,200 digits. Nothing is drawn by chance, so a seed changes nothing."""
+    """The options of a query. ``depth`` is a number of nested calls or ``"fixpoint"``.
+
+    ``exact``: whether to count in integers of up to 4,200 digits. Nothing is random, so a seed has no effect.
+    """
 
     algebra: str = "count"
     depth: int | str = DEPTH
@@ -45,24 +48,29 @@ class Request:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], budget: Budget | None = None) -> Request:
-        """The request that keywords of ``query`` describe."""
+        """Build a request from the keywords of ``query``."""
         return described(cls, "query", options, budget)
 
     def guarantee(self, truncated: bool) -> Guarantee:
-        """What a weight is to what was asked. Counts are asked within the depth; a probability is meant over
-        all proofs, so that without some of them it is too low."""
+        """The guarantee of an answer's weight.
+
+        Counts are defined within the depth. A probability is defined over all proofs, so a truncated one is a
+        lower bound.
+        """
         if self.algebra == INDEPENDENT:
             return Guarantee.APPROXIMATION
         return Guarantee.BOUND if self.algebra == PROBABILITY and truncated else Guarantee.EXACT
 
     def arithmetic(self) -> Numbers:
-        """What proofs are summed up in."""
+        """The arithmetic in which proofs are summed."""
         return Numbers.of("counting" if self.exact else QUERY_ALGEBRAS[self.algebra])
 
     @property
     def semiring(self) -> Algebra:
-        """The same over relations, wherever they are; raises where there is no such form. Probabilities are
-        those of independent events."""
+        """The algebra over relations, in memory or in a database; probabilities are of independent events.
+
+        Raises UnsupportedError where there is no such form.
+        """
         if self.algebra == PROBABILITY:
             return algebra_named(INDEPENDENT)
         if self.exact or not _is_over_relations(self.algebra):
@@ -74,6 +82,6 @@ class Request:
 
 
 def _is_over_relations(name: str) -> bool:
-    """Whether weights of answers are the same in whatever order a database joins and adds up."""
+    """Whether a database may evaluate an algebra, in any order of joins and sums."""
     algebra = algebra_named(QUERY_ALGEBRAS[name])
     return name == PROBABILITY or (algebra.folds is not None and algebra.distributes)

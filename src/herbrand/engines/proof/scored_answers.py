@@ -1,7 +1,7 @@
-"""What answers weigh as forms over sources, and the choices that such forms are compiled from.
+"""The weights of answers as forms over sources, and the choices that such forms are compiled from.
 
-The numbers come with each call (:mod:`herbrand.engines.proof.sources`), so every choice has variables of its
-own, and a leaf of a form is the probability of one of its outcomes or 1 less it.
+The numbers are given with each call (:mod:`herbrand.engines.proof.sources`), so every choice has separate
+variables, and a leaf of a form is the probability of one of its outcomes, or 1 minus that.
 
 >>> from herbrand.budget import UNLIMITED
 >>> made = SeparateChoices()
@@ -34,10 +34,12 @@ from herbrand.graphs import reached
 
 @dataclass(frozen=True, eq=False)
 class ScoredAnswers:
-    """The answers that are possible, a root of the form each: their ``places`` among all there could be, in
-    order. Behind them are the ``observed`` roots of the evidence, if there is any: what answers are
-    conditioned on, and each factor that it shares with all of them. A leaf is a source's number, or 1
-    ``less`` it."""
+    """The possible answers to a question, each a root of a form; ``places`` numbers them among all choices.
+
+    After these roots there are ``observed`` roots of the evidence, if there is any: that of the evidence
+    itself, and each factor that it shares with all answers. A leaf is a source's number, or 1 minus it where
+    ``less``.
+    """
 
     form: Form
     places: np.ndarray
@@ -49,7 +51,7 @@ class ScoredAnswers:
     def of(
         cls, form: Form, places: Sequence[int], sources: Mapping[int, int], observed: int = 0
     ) -> ScoredAnswers:
-        """``sources``: of each variable."""
+        """Build the answers of a form; ``sources``: the source of each variable."""
         return cls(
             form,
             np.array(places, np.int64),
@@ -60,12 +62,15 @@ class ScoredAnswers:
 
 
 class Answering(Protocol):
-    """A road from questions to forms. ``needs_numbers``: which proofs count depends on sources' numbers."""
+    """A way to answer questions by forms.
+
+    ``needs_numbers``: whether the proofs in a form depend on the sources' numbers.
+    """
 
     needs_numbers: bool
 
     def prepare(self, inputs: Row) -> None:
-        """Find all that a question's answers may use, so that it has sources."""
+        """Register the sources of all facts and rules that a question's answers may use."""
 
     def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
         """The answers of the goal for these constants."""
@@ -73,7 +78,7 @@ class Answering(Protocol):
 
 
 class FoundOnce(ABC):
-    """A road on which a question's answers do not depend on numbers, and are found once."""
+    """A way whose forms do not depend on numbers, so that each question's is computed once and cached."""
 
     needs_numbers = False
 
@@ -92,7 +97,7 @@ class FoundOnce(ABC):
 
 
 def place_of(indices: Sequence[int], sizes: Sequence[int]) -> int:
-    """Where an answer stands among all choices of the constants that are asked for."""
+    """Number of an answer among all choices of the outputs' constants, in mixed radix ``sizes``."""
     place = 0
     for index, size in zip(indices, sizes, strict=True):
         place = place * size + index
@@ -100,9 +105,11 @@ def place_of(indices: Sequence[int], sizes: Sequence[int]) -> int:
 
 
 class SeparateChoices(ChoiceConstraints):
-    """Choices whose numbers come later. ``grouped``: variables of outcomes that exclude each other, which
-    weigh their probability where they hold and 1 where they do not; ``numbers``: the probability of variables
-    that stand for no outcome."""
+    """Choices whose probabilities are given later.
+
+    ``grouped``: variables of outcomes that exclude each other, whose weight is their probability if true and
+    1 if false. ``numbers``: the probability of variables that are no outcome.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,8 +117,10 @@ class SeparateChoices(ChoiceConstraints):
         self.numbers: dict[int, float] = {}
 
     def choice(self, chances: Sequence[float]) -> Drawn:
-        """One variable for one outcome, which may come to nothing; one for each of several, of which one
-        holds."""
+        """Add a choice: one variable if it has one outcome, which may fail; else one for each outcome.
+
+        Of several outcomes exactly one holds; a further one gets the rest of the probability, if any.
+        """
         variables = tuple(self.net.variable() for _ in chances)
         outcomes = tuple(2 * variable for variable in variables)
         if len(chances) == 1:
@@ -125,8 +134,11 @@ class SeparateChoices(ChoiceConstraints):
         return Drawn(tuple(chances), variables, outcomes)
 
     def weigh(self, literal: int, log_weight: float) -> None:
-        """Leave out worlds in which the literal holds unless a choice spares them, of the weight as its
-        probability: the circuit's leaves are probabilities, so weights of literals have no place in it."""
+        """Weigh a literal by a constraint: the literal is false, or a new choice of that probability holds.
+
+        The leaves of the circuit are probabilities, so that it cannot have weights of literals.
+        ``log_weight`` is at most 0.
+        """
         assert log_weight <= 0, "a weight that is no probability"
         spared = self.net.variable()
         self.normal.add(spared)
@@ -135,7 +147,7 @@ class SeparateChoices(ChoiceConstraints):
 
 
 class Forms:
-    """Forms of literals, compiled once: questions that differ in their constants alone have one."""
+    """A cache of compiled forms: questions that differ only in their constants share one."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -145,8 +157,11 @@ class Forms:
         return len(self._known)
 
     def of(self, made: SeparateChoices, roots: Sequence[int]) -> Form:
-        """What literals weigh together with the evidence, a root each. Where there is evidence, the last one
-        stands for it alone: factors that all share are gone from these roots, and are roots behind them."""
+        """The form with a root for each literal: its weight together with the evidence.
+
+        With evidence, the last of ``roots`` must be that of the evidence alone. Factors that all roots share
+        are divided out, and appended as further roots.
+        """
         key = tuple(roots), tuple(made.net.restrictions), frozenset(made.grouped)
         if key not in self._known:
             self._known[key] = form_of(made, roots, self._budget)
@@ -154,7 +169,7 @@ class Forms:
 
 
 def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form:
-    """The same, compiled."""
+    """Compile the form of :meth:`Forms.of`."""
     nodes = Nodes()
 
     def leaf(literal: int) -> int:
@@ -181,8 +196,10 @@ def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form
 
 
 def _connected(net: Constraints, variables: Iterable[int]) -> tuple[Constraints, set[int]]:
-    """The constraints that hang together with variables, and the variables of these; of all others the
-    choices add up to 1."""
+    """The constraints connected with variables, and the variables of these.
+
+    The choices of all other constraints sum to 1.
+    """
     around: dict[int, list[int]] = {}
     for number, restriction in enumerate(net.restrictions):
         for literal in restriction.literals:

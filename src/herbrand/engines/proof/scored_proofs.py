@@ -1,9 +1,9 @@
-"""Answers by their best proofs under scores that come with each call, as forms to be evaluated.
+"""Answers by their best proofs under scores that are given with each call, as forms to be evaluated.
 
-:class:`BestProof`: the largest product of one proof, which is one form for all scores, with maxima for sums.
-:class:`LikeliestProofs`: the probability that one of the few likeliest proofs holds. Which these are depends
-on the scores, and is looked up anew for each example. A proof that needs two values of one atom is none, and
-one that needs all that another does adds nothing; gradients are those of the proofs taken.
+:class:`BestProof`: the largest product over proofs, which is one form for all scores, with maxima for sums.
+:class:`LikeliestProofs`: the probability that one of the k likeliest proofs holds. These depend on the
+scores, and are selected anew for each example. A proof that needs two values of one atom is invalid, and
+one that needs all choices of another adds nothing; gradients are those of the selected proofs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from herbrand.engines.proof.unrolled import GroundProofs
 from herbrand.program.choice_instances import chosen_by
 
 ProofUse = tuple[Used, ...]
-"""All that a proof uses, each as often as it does."""
+"""The choices that a proof uses, without repetition."""
 
 
 class ScoredProofs:
@@ -37,7 +37,7 @@ class ScoredProofs:
         self._ground = GroundProofs(proof.plans, budget, depth + 2)
 
     def proved(self, inputs: Row) -> Iterator[tuple[int, Derivations, Node]]:
-        """The place of every answer with a proof, and the graph of its proofs, whose numbers have sources."""
+        """Yield the place of every answer with a proof and the graph of its proofs; register its sources."""
         request = Request(algebra="boolean", depth=self._depth, budget=self._budget)
         answers = self._proof.found(self._shape, [inputs], request).table
         program, types = self._proof.program, self._shape.clause.types
@@ -67,7 +67,7 @@ class ScoredProofs:
 
 
 class BestProof(FoundOnce):
-    """Each answer by the product of its best proof; weights are 0 or more."""
+    """Answers weighted by the product of their best proof; weights must not be negative."""
 
     def __init__(self, proofs: ScoredProofs) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class BestProof(FoundOnce):
 
 
 class LikeliestProofs:
-    """Each answer by the probability that one of its ``count`` likeliest proofs holds."""
+    """Answers weighted by the probability that one of their ``count`` likeliest proofs holds."""
 
     needs_numbers = True
 
@@ -109,7 +109,7 @@ class LikeliestProofs:
         self._proofs, self._count = proofs, count
         self._graphs: dict[Row, list[tuple[int, Derivations, Node]]] = {}
         self._forms = Forms(budget)
-        for rules in proofs.sources.heads.values():  # what is left to 1, which no proof uses
+        for rules in proofs.sources.heads.values():  # the rest to 1 of a choice, which no proof uses
             proofs.sources.of_number(1 - math.fsum(OneOf((), 0, rules).chances))
 
     def prepare(self, inputs: Row) -> None:
@@ -123,7 +123,7 @@ class LikeliestProofs:
         return self._either([place for place, _ in proved], [proofs for _, proofs in proved])
 
     def _best(self, graph: Derivations, root: Node, numbers: Sequence[float]) -> list[ProofUse]:
-        """The likeliest proofs, without repetition, none of which holds another."""
+        """The likeliest proofs, none of which needs all the choices of another."""
 
         def weight(source: int | None) -> float:
             return 1.0 if source is None else float(numbers[source])
@@ -138,9 +138,11 @@ class LikeliestProofs:
         return [tuple(dict.fromkeys(self._used(tree))) for tree in islice(proofs, self._count)]
 
     def _worth(self) -> Worth:
-        """A proof is possible, and needs less than each of its node's that are heavier: what uses it needs no
-        less than with that one."""
-        used: dict[int, frozenset[Used]] = {}  # of proofs that count, which stay
+        """A filter of proofs: valid ones that do not need all choices of a heavier proof of the same node.
+
+        A proof that uses such a redundant part is itself redundant.
+        """
+        used: dict[int, frozenset[Used]] = {}  # by identity of kept proofs, which stay alive
 
         def worth(tree: ProofTree, before: Sequence[ProofTree]) -> bool:
             own = frozenset(self._used_at(tree)).union(
@@ -179,14 +181,14 @@ class LikeliestProofs:
         return OneOf((name, body.instance.binding), place, rules)
 
     def _is_possible(self, proof: Iterable[Used]) -> bool:
-        """Whether no atom has two values, and no instance of a choice two heads."""
+        """Whether a proof uses no two values of an atom, and no two heads of an instance of a choice."""
         exclusive = self._proofs.sources.exclusive
         groups = [one.choice.instance for one in proof if isinstance(one.choice, OneOf)]
         groups += [id(exclusive[one.source]) for one in proof if one.source in exclusive]
         return len(set(groups)) == len(groups)
 
     def _either(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
-        """The probability that one of each answer's proofs holds."""
+        """The answers with the probability that one of their proofs holds."""
         made, literals, sources = SeparateChoices(), dict[Hashable, int](), dict[int, int]()
         for one in (one for own in proofs for proof in own for one in proof):
             if one.choice not in literals:

@@ -1,7 +1,7 @@
-"""Questions whose facts and rules have probabilities that come with each call, as forms to be evaluated.
+"""Questions whose facts and rules get their probabilities with each call, as forms to be evaluated.
 
-The road of :mod:`herbrand.engines.proof.probability` with numbers left out. Questions that differ in their
-constants alone have one form, compiled once.
+This is the method of :mod:`herbrand.engines.proof.probability` with symbolic numbers. Questions that differ
+only in their constants share one form, compiled once.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.facts.load import load_facts
@@ -39,11 +39,11 @@ from herbrand.language.syntax import Choice, Rule
 from herbrand.program.clauses import Clause
 
 DOUBT = 0.5
-"""What a scored fact's probability counts as while it has none: anything but 0 and 1."""
+"""Probability of a scored fact during grounding; any number but 0 and 1 serves."""
 
 
 class ScoredWorlds(FoundOnce):
-    """A goal in all worlds. ``depth``: how many calls it has, any number where it is ``None``."""
+    """A goal weighted over all possible worlds; ``depth`` bounds nested calls, ``None`` for no bound."""
 
     def __init__(self, sources: Sources, goal: Clause, depth: int | None, budget: Budget) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class ScoredWorlds(FoundOnce):
         return ScoredAnswers.of(form, places, self._numbered(grounded), observed)
 
     def _numbered(self, grounded: Grounded) -> dict[int, int]:
-        """The source of each variable that is drawn."""
+        """The source of each variable of a choice."""
         numbers = dict[int, int]()
         for name, rows, drawn in grounded.drawn:
             for row, chance, variable in zip(rows, drawn.chances, drawn.variables, strict=True):
@@ -86,15 +86,14 @@ class ScoredWorlds(FoundOnce):
         return numbers | {v: self._sources.of_number(p) for v, p in grounded.made.numbers.items()}
 
     def _chances(self, statement: Choice | Rule, drawn: Drawn) -> Iterable[int]:
-        """The source of each head's probability; that of a choice is a number of its instance."""
+        """The source of each outcome's probability: the rule, or the numbers of the choice's instance."""
         if isinstance(statement, Rule):
             return [self._sources.of_rule(statement)]
         return map(self._sources.of_number, drawn.chances)
 
 
 def _doubted(program: HornProgram, scored: Collection[str]) -> Facts:
-    """The facts, with some probability for each that takes a score: of values that exclude each other equal
-    ones, which add up to 1."""
+    """The facts with a probability for each scored one; those of an atom's values are equal and sum to 1."""
     tables = dict(program.facts.tables)
     for name in scored:
         rows, chances = tables[name].true, np.full(len(tables[name].true), DOUBT)

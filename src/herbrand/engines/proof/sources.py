@@ -1,7 +1,7 @@
-"""The weights that proofs and worlds use, numbered: what stands in one row where they come with each call.
+"""Numbering of the weights that proofs and worlds use, so that each call can give them as one row.
 
 First the facts of scored predicates, each predicate's in its relation's order, then the weighted rules, then
-numbers that are stated, as they are met.
+stated numbers in order of first use.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from herbrand.program.choice_instances import chosen_by
 
 
 class Used(NamedTuple):
-    """A choice that a proof rests on, a fact's or a rule instance's, and the source of its number."""
+    """A choice that a proof uses, of a fact or a rule instance, and the source of its probability."""
 
     choice: Hashable
     source: int
 
 
 class OneOf(NamedTuple):
-    """The head that an instance of a choice has at a place among the ``rules`` of all its heads."""
+    """One outcome of an instance of a choice: the head at ``place`` among the ``rules`` of all heads."""
 
     instance: Hashable
     place: int
@@ -40,7 +40,10 @@ class OneOf(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """``stated``: the numbers met so far, each with its place behind those of scored facts and rules."""
+    """The numbered weights of a program.
+
+    ``stated``: the stated numbers used so far, each with its place after scored facts and rules.
+    """
 
     program: HornProgram
     scored: tuple[str, ...]
@@ -48,7 +51,7 @@ class Sources:
 
     @cached_property
     def starts(self) -> Mapping[str, int]:
-        """Where each scored predicate's facts begin."""
+        """Number of each scored predicate's first fact."""
         counts = [self.program.relation(name).count for name in self.scored]
         return dict(zip(self.scored, np.cumsum([0, *counts]).tolist(), strict=False))
 
@@ -71,7 +74,7 @@ class Sources:
 
     @cached_property
     def exclusive(self) -> Mapping[int, Sequence[Used]]:
-        """For each score of a many-valued atom's value those of all its values."""
+        """For each source of a value of a many-valued atom the sources of all values of the atom."""
         by_place: dict[int, list[Used]] = {}
         atoms: dict[tuple[str, Row], list[Used]] = {}
         for (name, row), place in self._rows.items():
@@ -82,7 +85,7 @@ class Sources:
 
     @cached_property
     def heads(self) -> Mapping[str, tuple[Rule, ...]]:
-        """The rules of the heads of each choice of several, by the predicate of its instances."""
+        """The rules of each choice with several heads, by the predicate of its instances."""
         rules_of: dict[str, tuple[Rule, ...]] = {}
         for rule in self.program.weighted:
             if (name := chosen_by(rule)) is not None:
@@ -90,14 +93,14 @@ class Sources:
         return rules_of
 
     def values(self, one: Used) -> Sequence[Used]:
-        """All that exclude each other, with the one that is used among them."""
+        """All outcomes of the choice to which one belongs; only that one if it is a choice by itself."""
         if isinstance(one.choice, OneOf):
             rules = enumerate(one.choice.rules)
             return [Used(one.choice._replace(place=place), self.of_rule(rule)) for place, rule in rules]
         return self.exclusive.get(one.source, (one,))
 
     def of_fact(self, predicate: str, row: Row, weight: float) -> int:
-        """Of a fact; one that takes no score weighs what it states."""
+        """The source of a fact; that of its stated weight if its predicate is not scored."""
         place = self._rows.get((predicate, row))
         return self.of_number(weight) if place is None else place
 

@@ -1,9 +1,9 @@
-"""Running the steps of a plan that ask nothing: joins with facts, tests, constants and absent atoms.
+"""Execution of the steps of a plan that are no calls: joins with facts, tests, constants and absent atoms.
 
-:class:`Runner` holds what running needs (facts, arithmetic, memory, workspace). A step takes a state and
-gives the next one: few entries go through the push kernels, many through dense ones, and what neither fits
-through a general join. An absent atom has no proof at any depth: stated facts are looked up, and of a derived
-predicate the runner is told all that can be proved.
+:class:`Runner` has the facts, arithmetic, budget and working memory. A step takes a state and returns the
+next one: few entries go through the push kernels, many through dense ones, and other shapes through a general
+join. An absent atom has no proof at any depth: stated facts are looked up, and for a derived predicate
+``complete`` gives all provable atoms.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from herbrand.row_keys import each_in
 
 BYTES = 8
 SMALL = 2**20
-"""Bytes that are taken without measuring the process."""
+"""Bytes that are allocated without measuring the memory of the process."""
 
 GROUPING = 3
-"""Columns that are written beside the rows where they are grouped: keys, their order, where they begin."""
+"""Columns allocated beside the rows while they are grouped: keys, their order, and group starts."""
 
 Complete = Callable[[str, Mode, list[np.ndarray]], Answers]
-"""All that can be proved of a predicate in a mode at any depth, for columns of inputs."""
+"""A function that gives all provable answers of a predicate in a mode, at any depth, for input columns."""
 
 
 def inputs_named(mode: Mode) -> tuple[str, ...]:
-    """The columns of a frontier: the row of the question, and what stands in each known place."""
+    """Names of a frontier's columns: the row of the question, and each known argument."""
     return (ROW, *(f"i{place}" for place in mode))
 
 
 def outputs_named(count: int) -> tuple[str, ...]:
-    """The columns of a predicate's answers: the row of the question, and what stands in each free place."""
+    """Names of the columns of a predicate's answers: the row of the question, and each free argument."""
     return (ROW, *(f"o{place}" for place in range(count)))
 
 
 def check_rows(budget: Budget, rows: float, columns: int) -> None:
-    """Raise ``BudgetError`` where so many rows would not fit, or the budget has ended."""
+    """Raise ``BudgetError`` if this many rows do not fit into memory, or the budget has ended."""
     budget.check()
     needed = rows * columns * BYTES
     if needed > budget.bytes or (needed > SMALL and needed > budget.bytes_left):
@@ -60,26 +60,33 @@ def check_rows(budget: Budget, rows: float, columns: int) -> None:
 
 
 class Runner:
-    """``rows`` bounds the numbers in column :data:`~herbrand.engines.proof.table.ROW` of a state."""
+    """Runs steps over one program in one arithmetic.
+
+    The argument ``rows`` of methods is an upper bound of the numbers in a state's column
+    :data:`~herbrand.engines.proof.table.ROW`.
+    """
 
     def __init__(self, plans: Plans, arithmetic: Arithmetic, budget: Budget, complete: Complete) -> None:
         self.plans, self.arithmetic, self.budget, self.complete = plans, arithmetic, budget, complete
         self.program = plans.program
         self._weights: dict[str, Values | None] = {}
-        # not a method of this object: a cycle would keep the states of a run until the next collection
+        # no bound method, as a reference cycle would keep states alive until the next garbage collection
         self.pushing = JoinSums(arithmetic, partial(check_rows, budget), plans.workspace)
 
     def check_size(self, rows: float, columns: int) -> None:
-        """Raise ``BudgetError`` where so many rows would not fit, or the budget has ended."""
+        """Raise ``BudgetError`` if this many rows do not fit into memory, or the budget has ended."""
         check_rows(self.budget, rows, columns)
 
     def sizes(self, names: Sequence[str], clause_plan: ClausePlan, rows: int) -> list[int]:
-        """The number of values in each column of a state."""
+        """Number of possible values in each column of a state."""
         types = clause_plan.clause.types
         return [rows if name == ROW else self.program.sizes[types[name]] for name in names]
 
     def started(self, plan: ClausePlan, frontier: State, rows: int) -> State:
-        """The frontier under the names of a clause's known head arguments; equal names must agree."""
+        """The first state of a clause: the frontier with the names of the known head arguments.
+
+        Rows in which a repeated name has different constants are dropped.
+        """
         names = tuple(dict.fromkeys(plan.inputs))
         if len(names) == len(plan.inputs):
             state = frontier.named((ROW, *plan.inputs))
@@ -94,7 +101,10 @@ class Runner:
         return self.narrowed(agreeing, plan.needed, plan, rows)
 
     def advance(self, plan: ClausePlan, position: int, state: State, rows: int) -> tuple[int, State]:
-        """Run the steps from ``position`` up to one that asks; where it stands and the state before it."""
+        """Run the steps from ``position`` up to the next call; return its position and the state before it.
+
+        The position is the number of steps where there is no call, or no rows are left.
+        """
         place = position - 1
         while (place := place + 1) < len(plan.steps):
             step = plan.steps[place]
@@ -110,7 +120,7 @@ class Runner:
         return len(plan.steps), state
 
     def finished(self, plan: ClausePlan, state: State, rows: int) -> State:
-        """The state's rows as (row, outputs...), the rule's weight multiplied in."""
+        """The clause's answers from its last state: (row, outputs...), times the rule's weight."""
         state = self.weighed(plan, state)
         names = outputs_named(len(plan.outputs))
         if isinstance(state, Grid) and state.names[1:] == plan.outputs:
@@ -120,14 +130,14 @@ class Runner:
         return Table(names, (table.columns[0], *columns), table.values)
 
     def weighed(self, plan: ClausePlan, state: State) -> State:
-        """The state with the rule's weight multiplied in."""
+        """The state times the rule's weight."""
         clause = plan.clause
         if clause.weight is None or clause.rule is None:
             return state
         return state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule), self.arithmetic)
 
     def passed(self, step: Ask, state: State) -> State:
-        """The state as a frontier (row, inputs...) of the predicate that is asked."""
+        """The state as a frontier (row, inputs...) of the predicate that a step calls."""
         if state.names == (ROW, *step.inputs):
             return state
         table = state.sparse()
@@ -157,7 +167,7 @@ class Runner:
         raise AssertionError(step)
 
     def _masked(self, plan: ClausePlan, place: int, state: State, rows: int) -> State | None:
-        """A join and the one after it together, where the second only keeps some of what the first finds."""
+        """Run a join and the next one together, if the second only filters the results of the first."""
         if place + 1 == len(plan.steps):
             return None
         step, mask = plan.steps[place], plan.steps[place + 1]
@@ -185,7 +195,7 @@ class Runner:
         return np.zeros(len(table), bool)
 
     def _is_absent(self, step: Exclude, table: Table) -> np.ndarray:
-        """For which rows nothing makes the atom true, whatever stands for the variables that only it has."""
+        """Whether, for each row, no instance of the atom is provable, for any values of its own variables."""
         columns = [table.column(step.arguments[place]) for place in step.bound]
         first, counts, matches = self.provable(step.predicate, step.bound, columns, len(table))
         names = [name for place, name in enumerate(step.arguments) if place not in step.bound]
@@ -200,8 +210,10 @@ class Runner:
     def provable(
         self, predicate: str, bound: Mode, columns: list[np.ndarray], count: int
     ) -> tuple[np.ndarray, np.ndarray, Sequence[np.ndarray]]:
-        """The atoms that have a proof at any depth, for ``count`` rows of the bound arguments: where those of
-        each row begin, how many there are, and what stands in the free places."""
+        """The provable atoms at any depth, for ``count`` rows of the bound arguments.
+
+        Returns the start and number of each row's atoms, and the columns of the free arguments.
+        """
         if self.plans.is_asked(predicate):
             answers = self.complete(predicate, bound, columns)
             return *answers.ranges(columns, count), answers.table.columns[1:]
@@ -224,7 +236,7 @@ class Runner:
         rows: int,
         before: Collection[str] = (),
     ) -> Table:
-        """Summed down to the row and the live variables, where the table has others, or had ``before``."""
+        """Sum out all variables but the live ones, if the table has others, or had ``before``."""
         names = (ROW, *live)
         if set(names) == {*table.names, *before}:
             return table
@@ -246,7 +258,7 @@ class Runner:
         return self.narrowed(widened, step.live, plan, rows, {*table.names, *step.arguments})
 
     def _met(self, step: Join, index: Index, table: Table) -> Table:
-        """Each row of the table with each row of the relation that it meets."""
+        """Join each row of the table with the matching rows of the relation."""
         keys = [table.column(step.arguments[place]) for place in step.bound]
         free = [place for place in step.read if place not in step.bound]
         names = [step.arguments[place] for place in free]
@@ -271,8 +283,7 @@ class Runner:
         weights: Values | None,
         live: Collection[str] | None = None,
     ) -> Table:
-        """Each row of the table with each of its matches, ``counts[i]`` rows of ``columns`` from
-        ``first[i]`` on."""
+        """Join each row i of the table with ``counts[i]`` rows of ``columns`` from ``first[i]`` on."""
         total = int(counts.sum())
         self.check_size(total, len(table.names) + len(names) + 2)
         return self._paired(table, *each_in(first, counts), names, columns, weights, live)
@@ -287,8 +298,11 @@ class Runner:
         weights: Values | None,
         live: Collection[str] | None = None,
     ) -> Table:
-        """Rows of the table with rows of ``columns``; a repeated name keeps the pairs that agree. Of the
-        table only what is ``live`` is written for each pair, if that is given."""
+        """Join rows ``left`` of the table with rows ``right`` of ``columns``.
+
+        Where a name is repeated, pairs with different constants are dropped. If ``live`` is given, the
+        table's other columns are left out.
+        """
         kept = [name for name in table.names if live is None or name == ROW or name in live]
         made = {name: table.column(name)[left] for name in kept}
         agree = np.ones(1, bool)
@@ -304,7 +318,7 @@ class Runner:
         return paired if agree.all() else paired.take(np.flatnonzero(agree), self.arithmetic)
 
     def with_answers(self, step: Ask, plan: ClausePlan, table: Table, answers: Answers, rows: int) -> Table:
-        """The rows with the answers to each row's question, summed down to what is live."""
+        """Join the rows with the answers to each row's question, and sum out variables that are not live."""
         width = self.sizes(step.found, plan, rows)[0] if step.found else 1
         pushed = self.pushing.pushed_answers(step, answers, width, table)
         if pushed is not None:
@@ -317,7 +331,7 @@ class Runner:
         return self.narrowed(widened, step.live, plan, rows, table.names)
 
     def known_weights(self, predicate: str) -> Values | None:
-        """The weights of a relation's rows in its order; ``None``: all 1."""
+        """The weights of a relation's rows in its order; ``None`` if all are 1."""
         if predicate not in self._weights:
             relation = self.program.relation(predicate)
             self._weights[predicate] = self.arithmetic.fact_weights(predicate, relation)

@@ -1,14 +1,14 @@
-"""Weighted rows that a plan works on: a column of constants for each live variable, and a value a row.
+"""Weighted rows that a plan works on: a column of constants for each live variable, and a value for each row.
 
 Column :data:`ROW` is the number of the question that the row belongs to. :class:`Grid` is the dense form for
-one live variable, chosen when most of its entries are filled anyway.
+one live variable, chosen where enough of its entries are filled.
 
 >>> from herbrand.engines.proof.arithmetic import Numbers
 >>> table = Table((ROW, "x"), (np.array([0, 0]), np.array([4, 4])), np.array([1.0, 2.0]))
 >>> grouped(table, (ROW, "x"), (1, 5), Numbers.of("real")).values.tolist()
 [3.0]
 
-The questions are the distinct inputs of a predicate in one mode, kept with the answers known for each.
+The questions are the distinct inputs of a predicate in one mode, with the answers computed for each so far.
 
 >>> asked = Questions((5,))
 >>> asked.add([np.array([3, 1, 3])]).tolist(), asked.add([np.array([1, 4])]).tolist(), len(asked)
@@ -43,18 +43,23 @@ from herbrand.row_keys import (
 
 ROW = ""
 DENSE_SHARE = 0.02
-"""A grid is at least so full; below, listing the entries is cheaper than walking over all."""
+"""Least filled share of a grid that is not small; below, a list of the entries is cheaper than a scan."""
 SMALL_GRID = 2**13
-"""Up to so many places are walked over faster than a few entries are listed."""
+"""Most places of a grid that is always used: scanning it is faster than listing a few entries."""
 LARGEST_GRID = 2**23
+"""Most places of a grid."""
 FEW_KEYS = 4
+"""Rows are grouped without a sort if there are at most this many times as many possible keys as rows."""
 MOST_WAITING = 2**20
+"""Least number of waiting rows at which tables are added up."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """``columns[i]`` holds the constants of ``names[i]``. Rows are distinct and ascend by :data:`ROW`, the
-    first."""
+    """A sparse state: ``columns[i]`` has the constants of ``names[i]``, and each row a value.
+
+    Rows are distinct and ascend by the first column, :data:`ROW`.
+    """
 
     names: tuple[str, ...]
     columns: tuple[np.ndarray, ...]
@@ -76,14 +81,14 @@ class Table:
         return Table(self.names, tuple(c[places] for c in self.columns), arithmetic.take(self.values, places))
 
     def arranged(self, names: tuple[str, ...]) -> Table:
-        """The same columns in another order; rows are then sorted by the first alone."""
+        """The table with its columns in another order; rows are then sorted by the first column only."""
         return Table(names, tuple(self.column(name) for name in names), self.values)
 
     def with_column(self, name: str, column: np.ndarray) -> Table:
         return Table((*self.names, name), (*self.columns, column), self.values)
 
     def scaled(self, factor: Values, arithmetic: Arithmetic) -> Table:
-        """Every row ⊗ a factor."""
+        """The table with every value ⊗ a factor."""
         return Table(self.names, self.columns, arithmetic.multiply(self.values, factor))
 
     def sparse(self) -> Table:
@@ -91,21 +96,21 @@ class Table:
 
     @property
     def is_of_one_question(self) -> bool:
-        """Whether the first column is one number: rows in any order are then sorted by it."""
+        """Whether all rows are of one question, so that rows in any order are sorted by it."""
         return bool(self) and bool(self.columns[0][0] == self.columns[0][-1])
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """The same for tables that share their arrays."""
+        """A key that is equal for tables that share their arrays."""
         return (id(self.values), *map(id, self.columns))
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Rows (row, constant) whose values are ``matrix[constant, row]``; 0 where there is none.
+    """A dense state: rows (row, constant) with values ``matrix[constant, row]``, 0 for no row.
 
-    ``filled`` may be true for a grid in which everything cancels; ``touched``: which constants may have
-    entries, if that is known: a frontier that begins at few constants leaves most of a grid alone.
+    ``filled``: whether there may be entries, though all may cancel. ``touched``: whether each constant may
+    have entries, if known: frontiers from few constants leave most of a grid empty.
     """
 
     names: tuple[str, str]
@@ -133,7 +138,7 @@ class Grid:
 
     @cached_property
     def active(self) -> np.ndarray:
-        """Which constants may have entries."""
+        """Whether each constant may have entries."""
         return (
             often(kernels.rows_filled, self.numbers.size)(self.numbers)
             if self.touched is None
@@ -167,13 +172,13 @@ def empty(names: Sequence[str], arithmetic: Arithmetic) -> Table:
 
 
 def stacked(tables: Sequence[Table], arithmetic: Arithmetic) -> Table:
-    """The rows of tables of the same columns, one table after another."""
+    """Concatenate the rows of tables with the same columns."""
     columns = (np.concatenate(column) for column in zip(*(t.columns for t in tables), strict=True))
     return Table(tables[0].names, tuple(columns), arithmetic.concatenate([t.values for t in tables]))
 
 
 def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
-    """Rows that agree on the live columns as one, values added up; sorted by these columns."""
+    """Group rows by the live columns, with ⊕ of their values; the result is sorted by these columns."""
     columns = [table.column(name) for name in live]
     keys, bound = row_keys(columns, sizes, len(table)), math.prod(max(1, size) for size in sizes)
     if arithmetic.plain and (table.values == arithmetic.algebra.one).all():
@@ -197,7 +202,7 @@ def grouped(table: Table, live: tuple[str, ...], sizes: Sequence[int], arithmeti
 
 
 def _of_ones(live: tuple[str, ...], keys: Keys, sizes: Sequence[int], arithmetic: Arithmetic) -> Table:
-    """Of rows that all weigh one: nothing is looked up in them again."""
+    """Group rows whose values are all one: the keys and their counts suffice."""
     kept, counts = counted(keys, sizes)
     values = arithmetic.ones(len(kept)) if arithmetic.best else counts.astype(np.float64)
     return Table(live, tuple(key_columns(kept, sizes)), values)
@@ -211,7 +216,7 @@ def _by_counting(
     values: Values,
     arithmetic: Arithmetic,
 ) -> Table:
-    """Without a sort, where there are few possible keys: the rows found are those that came last."""
+    """Group without a sort, by arrays over all possible keys; each group's columns are its last row's."""
     sums = arithmetic.group(values, keys, bound)
     last = np.full(bound, -1, np.int64)
     last[keys] = np.arange(len(keys))
@@ -227,7 +232,7 @@ def without_zeros(table: Table, arithmetic: Arithmetic) -> Table:
 def merged(
     states: Sequence[State], names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic
 ) -> State:
-    """All rows of states with the same columns, equal rows as one."""
+    """Add up states with the same columns."""
     states = [state for state in states if state]
     if len(states) == 1:
         only = states[0].named(names)
@@ -239,7 +244,7 @@ def merged(
 
 
 def as_state(table: Table, sizes: Sequence[int], arithmetic: Arithmetic) -> State:
-    """The table, or a grid where it is full enough. Rows must be distinct."""
+    """The table, or a grid where that is full enough; rows must be distinct."""
     if not arithmetic.dense or len(table.names) != 2:
         return table
     rows, width = sizes
@@ -253,7 +258,7 @@ def as_state(table: Table, sizes: Sequence[int], arithmetic: Arithmetic) -> Stat
 
 
 class Total:
-    """States with the same columns, added up as they come: grids at once, tables when they are many."""
+    """A sum of states with the same columns: grids are added at once, tables when they are many."""
 
     def __init__(self, names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> None:
         self._names, self._sizes, self._arithmetic = names, sizes, arithmetic
@@ -274,20 +279,20 @@ class Total:
                 self._settle()
 
     def state(self) -> State:
-        """Everything that was added, equal rows as one."""
+        """The sum of all added states."""
         self._settle()
         if self._grid is not None:
             return self._grid.named(self._names)
         return self._tables[0] if self._tables else empty(self._names, self._arithmetic)
 
     def table(self) -> Table:
-        """The same as a table, without a grid between where one table is all there is."""
+        """The sum as a table, without the detour of a grid if it is of one table."""
         if self._grid is None and len(self._tables) == 1:
             return self._tables[0].named(self._names)
         return self.state().sparse()
 
     def _settle(self) -> None:
-        """Put the tables into the matrix, or together."""
+        """Add the waiting tables to the grid, or to each other."""
         total = None if self._grid is not None or not self._tables else self._joined()
         if isinstance(total, Grid):
             self._add_grid(total)
@@ -306,7 +311,7 @@ class Total:
 
     def _add_grid(self, grid: Grid) -> None:
         if self._grid is None:
-            self._grid = grid  # another's, until something is added
+            self._grid = grid  # shared with its owner until something is added
             return
         if grid.rows == 1:
             matrix = self._arithmetic.added(self._grid.matrix, grid.matrix, None, None, self._owned)
@@ -329,11 +334,11 @@ class Total:
         self._owned = True
 
 
-# Distinct inputs of a predicate in one mode, and the answers known for each of them
+# Distinct inputs of a predicate in one mode, and the answers computed for each of them
 
 
 class Questions:
-    """Numbers distinct rows of constants in the order in which they are first asked."""
+    """A numbering of distinct rows of input constants, call by call of :meth:`add`."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = list(sizes)
@@ -345,7 +350,7 @@ class Questions:
         return len(self._keys)
 
     def add(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """Numbers for the rows that are new; gives these numbers, one for each distinct new row."""
+        """Number the rows that are new; return these numbers, one for each distinct new row."""
         count = len(columns[0]) if columns else 1
         keys = row_keys(columns, self._sizes, count)
         distinct, where = np.unique(keys, return_index=True)
@@ -362,7 +367,7 @@ class Questions:
         return numbers
 
     def places(self, columns: Sequence[np.ndarray], count: int | None = None) -> np.ndarray:
-        """The number of each row; -1 for one that was not asked."""
+        """The number of each row; -1 for a row that was not added."""
         count = len(columns[0]) if columns else (1 if count is None else count)
         return self._found(row_keys(columns, self._sizes, count))
 
@@ -373,7 +378,7 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """``table``: columns (question number, outputs...), sorted by question."""
+    """Answers to questions; ``table`` has columns (question number, outputs...), sorted by question."""
 
     questions: Questions
     table: Table
@@ -384,11 +389,11 @@ class Answers:
 
     @cached_property
     def only_column(self) -> np.ndarray:
-        """What is answered where there is one output, as small as the columns of relations are."""
+        """The column of the only output, as int32, like the columns of relations."""
         return self.table.columns[1].astype(np.int32)
 
     def ranges(self, columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where each row's answers begin, and how many there are. Every row was asked."""
+        """Start and number of the answers of each row; every row must be among the questions."""
         numbers = self.questions.places(columns, count)
         first = self.pointers[numbers]
         return first, self.pointers[numbers + 1] - first

@@ -1,17 +1,17 @@
-"""Answers of a predicate within a number of calls, by running its plan from the question on.
+"""Answers of a predicate within a number of nested calls, by running its plan from the question on.
 
-A call is made at most once for each predicate, mode and remaining depth and the same input: what clauses
-leave to one predicate at their ends is added up and asked together, equal frontiers share one answer, and
-where a predicate is asked again and again with others, its answers are kept by input (a table) and only new
-inputs are computed. So the work never grows exponentially with the depth.
+A call is made at most once for each predicate, mode, remaining depth and input: frontiers that clauses pass
+to one predicate at their ends are added up and run together, equal frontiers share one answer, and where a
+predicate is called repeatedly with others, its answers are cached by input and only new inputs are computed.
+So the work never grows exponentially with the depth.
 
-Whether the depth cut a proof off, and not only a call that leads nowhere, is found once more without weights:
-every call that is cut gives all that it can prove at any depth, with 2 for 1.
-The heaviest proof of an answer then weighs more than 1 exactly where some proof goes through such a call.
-Mostly one more call is enough to find one, which costs about what the answer did; all that can be proved at
-any depth, which may cost far more, is looked at only where it is not.
+Another run, without weights, decides whether the depth cut off a proof, and not only a call without answers:
+every call that is cut gives all its provable answers at any depth, with weight 2 instead of 1. Then the
+heaviest proof of an answer weighs more than 1 exactly if some proof uses such a call. Mostly one more call
+suffices to find one, at about the cost of the answer; all provable answers, which may cost far more, are
+computed only if it does not.
 
-A ground search rests on the answers within the depth, or on all of them at the fixpoint.
+Ground proofs are built from the answers within the depth, or from all of them at the fixpoint.
 """
 
 from __future__ import annotations
@@ -49,20 +49,24 @@ from herbrand.engines.proof.table import (
 from herbrand.errors import BudgetError
 
 MOST_DIRECT = 2
-"""So often a predicate is asked at one depth before its answers are kept by input."""
+"""Number of calls of a predicate at one depth after which its answers are cached by input."""
 
 FRAMES_A_CALL = 12
+"""Python frames of one nested call, for the recursion limit."""
 
 GRID_CACHE = 2**19
-"""Entries of a dense state that stay near the processor."""
+"""Entries of a dense state that fit into the processor's cache."""
 
 FEWEST_ROWS = 16
-"""Smaller parts of a question cost more in steps than they save."""
+"""Fewest rows of a part of a question: smaller parts cost more in steps than they save."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A predicate in one mode with so many calls left, its own included; ``None``: no bound is felt."""
+    """A predicate in one mode with ``left`` nested calls, its own included.
+
+    ``None`` where the bound has no effect.
+    """
 
     predicate: str
     mode: Mode
@@ -80,13 +84,15 @@ class AskedRows:
 
 
 Beyond = Callable[[Goal, Table], Table]
-"""What a call that is cut would give: (row, outputs...) for a frontier (row, inputs...)."""
+"""A function that answers a call that is cut: (row, outputs...) for a frontier (row, inputs...)."""
 
 
 class Unrolled:
-    """One question's evaluation. ``cut``: whether a call was cut by the depth, though it may have led
-    nowhere; ``cut_last`` are some of those whose answers would have been the question's own, and ``missed``
-    says that one of them is known to have answers. ``beyond`` answers calls that are cut."""
+    """An evaluation to a depth. ``cut``: whether a call was cut by the depth, with or without answers.
+
+    ``cut_last`` are some cut calls whose answers would be the question's own; ``missed``: whether one of
+    these is known to have answers. ``beyond`` answers calls that are cut.
+    """
 
     def __init__(self, runner: Runner, beyond: Beyond | None = None) -> None:
         self._runner, self._beyond = runner, beyond
@@ -99,14 +105,14 @@ class Unrolled:
         self.cut_last: list[tuple[Goal, State]] = []
 
     def answers(self, asked: AskedRows, depth: int) -> Table:
-        """Columns (row, outputs...), with the question at depth 0."""
+        """Answer a question, which is at depth 0: a table with columns (row, outputs...)."""
         with room_for(FRAMES_A_CALL * depth):
             goal = self.goal(asked.predicate, asked.mode, depth + 1)
             parts = [self._block(goal, block, asked.rows) for block in self._blocks(asked)]
         return parts[0] if len(parts) == 1 else stacked(parts, self._arithmetic)
 
     def _block(self, goal: Goal, frontier: Table, rows: int) -> Table:
-        """The answers to some rows of the question, which are ``frontier``'s consecutive ones."""
+        """Answer a block of consecutive rows of the question."""
         self._asked.clear()
         self._iterated.clear()
         self._shared.clear()
@@ -119,7 +125,7 @@ class Unrolled:
         return Table(table.names, (table.columns[0] + first, *table.columns[1:]), table.values)
 
     def _blocks(self, asked: AskedRows) -> Iterator[Table]:
-        """The question in parts whose dense states fit a processor's cache; large types have none."""
+        """Split a question into blocks whose dense states fit the cache; not for large types."""
         frontier, rows = asked.frontier, asked.rows
         width = max(self._plans.program.sizes.values(), default=1)
         size = GRID_CACHE // max(1, width)
@@ -131,7 +137,7 @@ class Unrolled:
             yield frontier.take(np.arange(*ends), self._arithmetic)
 
     def goal(self, predicate: str, mode: Mode, left: int | None) -> Goal:
-        """The same goal for every depth that its proofs cannot feel."""
+        """The goal with ``left`` calls; one goal for all depths that its proofs cannot reach."""
         return Goal(predicate, mode, felt(left, self._plans.height(predicate)))
 
     def _below(self, goal: Goal, step: Ask) -> Goal:
@@ -139,7 +145,7 @@ class Unrolled:
         return self.goal(step.predicate, step.bound, left)
 
     def _total(self, goal: Goal, frontier: State, rows: int, outermost: bool = False) -> Total:
-        """The answers to a frontier; calls at the ends of clauses are run in this one's place."""
+        """Answer a frontier; calls at the ends of clauses are run here, in their caller's place."""
         waiting: dict[Goal, list[State]] = {goal: [frontier]}
         sizes = self._plans.output_sizes(goal.predicate, goal.mode)
         total = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
@@ -171,7 +177,11 @@ class Unrolled:
         return total
 
     def _recursion(self, goal: Goal) -> LinearRecursion | None:
-        """How all calls of a goal run in one loop, where nothing has to be kept or reported on the way."""
+        """The linear recursion that runs all calls of a goal in one loop; ``None`` if it must not be used.
+
+        That is where its plan has another form, calls are cached or cut ones answered, or values have
+        gradients.
+        """
         if self._beyond is not None or not goal.left or not self._arithmetic.plain:
             return None
         recursion = self._plans.recursion(goal.predicate, goal.mode)
@@ -232,7 +242,7 @@ class Unrolled:
         return as_state(made, self._runner.sizes(made.names, plan, rows), self._arithmetic)
 
     def _is_direct(self, step: Ask, state: State) -> bool:
-        """Whether nothing but the row and the answers is needed afterwards."""
+        """Whether only the row and the answers of a call are needed afterwards."""
         return (
             set(step.live) == set(step.found)
             and len(set(step.found)) == len(step.found)
@@ -273,15 +283,18 @@ class Unrolled:
 
 
 CUT = 2.0
+"""Weight of the answers of a call that is cut."""
 FEW = 16
-"""Constants of a frontier that are tried before all of them are."""
+"""Number of a frontier's constants that are tried before all others."""
 
 
 def is_cut_off(
     runner: Runner, done: Unrolled, asked: AskedRows, depth: int, known: Table | None = None
 ) -> bool:
-    """Whether some proof needs more calls than the question was ``done`` with, in which a call was cut; taken
-    to be so where finding out is too much. Of ``known`` answers, no other proof counts."""
+    """Whether some proof needs more calls than the evaluation ``done``, in which a call was cut.
+
+    With ``known`` answers only proofs of other answers count. True too where the check exceeds the budget.
+    """
     truth = Runner(runner.plans, Numbers.of("boolean"), runner.budget, runner.complete)
     last = (_leads_on(truth, goal, state) for goal, state in done.cut_last)
     if known is None and (done.missed or any(last)):
@@ -325,10 +338,12 @@ def _at_any_depth(truth: Runner) -> Beyond:
 
 
 def _leads_on(truth: Runner, goal: Goal, state: State) -> bool:
-    """Whether the first row of a frontier, whose answers are the question's own, has one by one more call;
-    a few of its constants mostly show."""
+    """Whether the first row of a frontier, whose answers are the question's own, has one with one more call.
+
+    A few of its constants are tried first, since they mostly suffice.
+    """
     table = state.sparse()
-    if not table:  # a grid in which nothing is left
+    if not table:  # a grid in which all entries have cancelled
         return False
     row = int(table.columns[0][0])
     count = int(np.searchsorted(table.columns[0], row + 1))
@@ -342,7 +357,7 @@ def _leads_on(truth: Runner, goal: Goal, state: State) -> bool:
 
 
 class GroundProofs:
-    """The ground proofs of a program: within ``left`` calls, or all (``None``)."""
+    """The ground proofs of a program: within ``left`` nested calls, or all (``None``)."""
 
     def __init__(self, plans: Plans, budget: Budget, left: int | None) -> None:
         self._runner = Runner(plans, Numbers.of("boolean"), budget, Provable(plans, budget))
@@ -351,7 +366,7 @@ class GroundProofs:
         self._fixpoint = Fixpoint(self._runner)
 
     def of(self, predicate: str, row: Row) -> tuple[Derivations, Node]:
-        """The graph that an atom's proofs make, and its node."""
+        """The graph of an atom's proofs, and the atom's node."""
         return derivations(self._runner, self._provided, Node(predicate, row, self._left))
 
     def _provided(self, predicate: str, mode: Mode, columns: list[np.ndarray], left: int | None) -> Answers:
