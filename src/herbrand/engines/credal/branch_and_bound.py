@@ -40,7 +40,7 @@ from herbrand.engines.credal.proved_linear import LinearProgram, least
 
 
 SMALL = 1e-6
-"""Share of the largest possible value below which the tolerance is absolute: that of this share."""
+"""Share of the largest possible value; for smaller optima the tolerance is relative to this share."""
 MARGIN = 0.15
 """Share of a range that each half of a split keeps at least."""
 NARROW = 1e-13
@@ -187,6 +187,7 @@ class Search:
         tight = tightened(program)
         if tight is None:
             return None
+        # without products the relaxation is exact: its point is the result, so that its cost matters
         solved = least(self.cost, relaxed(tight), self.until, finely=not self.has_products)
         if solved.bound == math.inf:
             return None
@@ -348,7 +349,7 @@ def _envelope(
     return np.tile(index, 3), variables, factors, low, high
 
 
-# One end, by the cheapest way that proves it
+# The proved optimum of a linear function
 
 
 TOLERANCE = 1e-6

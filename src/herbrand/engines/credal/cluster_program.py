@@ -194,7 +194,7 @@ class TableProgram:
 
     program: PolynomialProgram
     cases: CaseTables
-    table_variables: np.ndarray  # all that are probabilities of cases, not conditional ones
+    table_variables: np.ndarray  # numbers of all variables but conditional probabilities
 
 
 def table_program(part: NetworkPart, scopes: Sequence[Collection[int]] = ()) -> TableProgram:

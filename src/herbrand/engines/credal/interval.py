@@ -175,7 +175,7 @@ def _asked(
 ) -> tuple[PolynomialProgram, Linear]:
     """The program to solve, and the linear function to minimise and maximise.
 
-    Given a condition, the program is scaled so that P(condition) = 1. Its own range is computed first.
+    Given a condition, its own range is computed first, and the program is scaled so that P(condition) = 1.
     """
     if query.given is None:
         return made.program, made.cases.probability(query.atoms, query.event)

@@ -58,13 +58,13 @@ class Enclosure(NamedTuple):
 
 
 def sum_below(left: Number, right: Number) -> np.ndarray:
-    """The sum rounded down; exact where it can be."""
+    """The sum rounded down; exact if it is a double."""
     total, rest = _two_sum(left, right)
     return np.where(rest < 0, np.nextafter(total, -np.inf), total)
 
 
 def sum_above(left: Number, right: Number) -> np.ndarray:
-    """The sum rounded up; exact where it can be."""
+    """The sum rounded up; exact if it is a double."""
     total, rest = _two_sum(left, right)
     return np.where(rest > 0, np.nextafter(total, np.inf), total)
 

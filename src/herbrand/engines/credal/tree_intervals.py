@@ -78,7 +78,7 @@ class Forward:
 
     @staticmethod
     def nothing(count: int) -> Forward:
-        """No atom is settled."""
+        """A result in which no atom is settled."""
         return Forward(
             np.zeros(count, bool), np.zeros(count), np.ones(count), np.zeros(count), np.ones(count)
         )

@@ -88,7 +88,7 @@ def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     columns = np.arange(values.shape[1])
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
-    first = np.where(np.diff(ordered, axis=1, prepend=-3) != 0, columns, 0)  # where a run of one atom begins
+    first = np.where(np.diff(ordered, axis=1, prepend=-3) != 0, columns, 0)  # start of each run of one atom
     patterns = np.empty_like(values)
     runs = np.maximum.accumulate(first, axis=1)
     np.put_along_axis(patterns, order, np.take_along_axis(order, runs, axis=1), axis=1)

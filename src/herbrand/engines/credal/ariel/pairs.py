@@ -52,7 +52,7 @@ def tighten_linked(forms: Array, box: Array) -> bool:
     xs[1], ys[1] = box[1], box[2]
     xs[2], ys[2] = box[1], box[3]
     xs[3], ys[3] = box[0], box[3]
-    count = len(box)  # four corners; for a plain 4 numba compiled `_clip` once more
+    count = len(box)  # four; a literal 4 has another type, for which numba would compile `_clip` again
     m = len(forms)
     bounds = np.empty((m + 4, 4))  # coefficients of one, a, b and q11, with q in terms of a, b and q11
     sizes = np.ones(m + 4)

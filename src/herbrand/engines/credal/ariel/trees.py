@@ -179,6 +179,7 @@ def _to_parent(table: BoundedTable, goal: int, others: Mapping[int, Interval], b
     place = table.parents.index(goal)
     lowest, highest = math.inf, -math.inf
     for ratio in set(below):
+        # likelihoods up to a factor, the larger one 1, so that no exponential overflows
         holds, fails = (1.0, math.exp(-ratio)) if ratio > 0 else (math.exp(ratio), 1.0)
         ends = (table.low, table.high) if holds >= fails else (table.high, table.low)
         for corner in product(*(others[p] for p in names)):
@@ -242,6 +243,7 @@ def chances_of(low: float, high: float) -> Interval:
 
 
 def _chance_of(odds: float) -> float:
+    """The probability with these log-odds; the exponent is never positive, so that it cannot overflow."""
     if odds > 0:
         return 1.0 / (1.0 + math.exp(-odds))
     raised = math.exp(odds)
