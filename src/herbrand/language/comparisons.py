@@ -77,7 +77,7 @@ def aggregates(part: Test | Expression) -> Iterator[Aggregate]:
 
 
 def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Comparison]]:
-    """Yield the literals of bodies, including those of aggregates, that are comparisons behind ``not``."""
+    """Yield the literals of bodies, including those of aggregates, that are comparisons after ``not``."""
     for part in parts:
         match part:
             case Not(operand=Comparison() as inner):
@@ -302,7 +302,7 @@ def in_order(tests: Sequence[Test], known: Collection[str], outside: Collection[
             having.setdefault(name, []).append(place)
 
     def look_at(places: Iterable[int]) -> None:
-        """Make the tests at these places ready if their variables have values by now."""
+        """Make the tests at these places ready whose variables have values."""
         for place in places:
             if place in waiting:
                 given = assigned(waiting[place], have)

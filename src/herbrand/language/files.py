@@ -49,7 +49,7 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     several = _several(paths)
     if dialect is not None:
         Text().check("--dialect", dialect)
-    first = sorted(several, key=_holds_facts)
+    first = sorted(several, key=_holds_facts)  # files of facts last: declarations in the others type them
     read: dict[Path, Reading] = {}
     for path in first:
         declared = [

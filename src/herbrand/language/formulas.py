@@ -403,7 +403,7 @@ def with_valued_names(formula: Formula, names: Collection[str]) -> Formula:
 
 
 def opposite_hint(operator: str) -> str:
-    """Hint to write the opposite comparison in place of one behind ``not``."""
+    """Hint to write the opposite comparison in place of one after ``not``."""
     return f"write its opposite: {OPPOSITES[operator]} instead of {operator}"
 
 
@@ -422,6 +422,7 @@ _INSIDE: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 def refuse_deep(*formulas: Formula | None) -> None:
     """Raise LanguageError if a formula, computed values included, is nested too deep for recursion."""
     for formula in formulas:
+        # Level by level and not recursively: the check must survive the very formulas that it refuses.
         level = [] if formula is None else [formula]
         for _ in range(DEEPEST_NESTING):
             if not level:

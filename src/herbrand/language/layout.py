@@ -26,6 +26,8 @@ _PLAINLY_A_NEW_STATEMENT = re.compile(
     r"|(?:hard|-?[0-9][0-9.eE+-]*|\?)[ \t]*(?:\*[ \t]*\w+[ \t]*)?:(?!-))"
 )
 _AN_ALTERNATIVE = re.compile(r"[ \t]*(?:-?[0-9][0-9.eE+-]*|\?)[ \t]*::")
+# Characters searched at the end of a line: more than any of these words and signs has, and few, so that the
+# search does not go through the whole statement again at each of its lines.
 _LONGEST_ENDING = 8
 
 
@@ -110,7 +112,7 @@ def _end_of_words(text: str, start: int, end: int) -> int:
 
 
 def _begins_a_statement(text: str, line: int, said_until: int) -> bool:
-    """Whether a line plainly begins a statement; ``0.6 :: tails(c)`` behind a semicolon does not."""
+    """Whether a line plainly begins a statement; ``0.6 :: tails(c)`` after a semicolon does not."""
     if _PLAINLY_A_NEW_STATEMENT.match(text, line) is None:
         return False
     return text[said_until - 1] != ";" or _AN_ALTERNATIVE.match(text, line) is None

@@ -55,6 +55,7 @@ _STARTS = ["statement", "query_formula", "query_probability", "query_literal"]
 _NAMES = re.compile(r"`([^`\n]+)`|([^\W\d]\w*)")
 MOST_ASKED = 256
 """Size of the caches of parsed queries: servers and notebooks repeat their queries."""
+# All threads share one parser, whose Builder holds the source, place and mistakes of the statement it reads.
 _one_at_a_time = threading.Lock()
 
 

@@ -262,6 +262,7 @@ def _with_computed_arguments(formula: Exists) -> str | None:
 def _joined(sign: str, operands: tuple[Formula, ...], of_none: str, tightness: int) -> tuple[str, int]:
     """Operands with ``sign`` between them; a single operand alone, and ``of_none`` if there is no operand."""
     if len(operands) > 1:
+        # Brackets around an operand of the same connective too: a chain reads back as one flat connective.
         return sign.join([_inside(part, tightness + 1) for part in operands]), tightness
     return _shown(operands[0]) if operands else (of_none, _LEAF)
 

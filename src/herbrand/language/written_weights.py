@@ -1,4 +1,4 @@
-"""A theory with learned weights in place of its question marks.
+"""Conversion of a theory's question marks into learned weights, and of its weights into question marks.
 
 ``?[w]`` becomes one statement for each value of ``w`` with a weight; weights of 0 have no effect and get no
 statement.

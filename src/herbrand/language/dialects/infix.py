@@ -106,6 +106,7 @@ def write_formula(
         names = ",".join(variable.name for variable in formula.variables)
         inside = f"{sign.text}{names} {write_formula(formula.body, signs, write_leaf)}"
     else:
+        # One more than its own strength: without brackets ``a ^ (b ^ c)`` reads back as a chain of three.
         inside = sign.text.join(
             write_formula(child, signs, write_leaf, sign.strength + 1) for child in children(formula)
         )

@@ -97,8 +97,8 @@ def _equation(atom: Atom, known: Set[str], given: Set[str]) -> Computed:
 def decided(
     clauses: Sequence[PrologClause], asked: Sequence[Atom], tests: Mapping[Span, str], names: PredicateNames
 ) -> list[PrologClause]:
-    """Replace type tests, whose variables have values by now, by their truth; if only some of the possible
-    values pass, by an atom that lists these."""
+    """Replace type tests by their truth, given that their variables have values; if only some of the
+    possible values pass, by an atom that lists these."""
     if TYPE_TESTS.keys().isdisjoint(name.removeprefix("not ") for name in tests.values()):
         return list(clauses)
     work = _Decisions(clauses, asked, tests, names)

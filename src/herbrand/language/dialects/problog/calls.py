@@ -50,6 +50,7 @@ def with_calls(
         return list(clauses)
     counting = _called_places(clauses, _handed_computed(clauses, places))
     if counting[0] != places:
+        # The wider choice first: where some call cannot give all of its arguments, the narrower one may do.
         with suppress(LanguageError):
             return _with_calls_at(*counting, clauses, asked, names)
     return _with_calls_at(places, silent, clauses, asked, names)

@@ -106,7 +106,7 @@ class Solutions:
         """
         key = call, certain
         if key not in self._known:
-            self._known[key] = None
+            self._known[key] = None  # under evaluation: whoever asks again meanwhile depends on itself
             self._known[key] = _Run(self, certain).answers_to(call)
         atoms = self._known[key]
         if atoms is None:

@@ -111,7 +111,7 @@ def _term(cursor: Cursor, highest: int) -> PrologTerm:
     left, reached, levels = _primary(cursor, highest), 0, 0
     while (priority := _infix(cursor.tokens[cursor.position], reached)) <= highest:
         sign, reached, levels = cursor.take().text, priority, levels + 1
-        if levels > DEEPEST_NESTING:  # a - b - c is (a - b) - c, and what reads terms recurses into them
+        if levels > DEEPEST_NESTING:  # a - b - c is (a - b) - c, and readers of terms recurse into them
             raise nested_too_deep(cursor.span_from(start))
         if sign in _JOINING:
             left = _joined(cursor, left, sign, priority)

@@ -29,6 +29,7 @@ from herbrand.language.syntax import FactKind, FactRows
 
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _COMMENT = re.compile(r"^[^\S\n]*(#[^\n]*)", re.MULTILINE)
+# Possessive, so that one cell that is not a number causes no backtracking through all cells before it.
 _NUMBERS = re.compile(rf"(?:{NUMBER.pattern}\n)*+")
 
 

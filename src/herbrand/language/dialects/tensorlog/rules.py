@@ -140,7 +140,7 @@ def _clauses(source: Source, signs: _Signs, mistakes: Mistakes) -> Iterator[Rule
 
 
 def _recover(cursor: Cursor, signs: _Signs) -> None:
-    """Move past a broken clause: behind the next full stop, or to the next line if clauses have none."""
+    """Move past a broken clause: past the next full stop, or to the next line if clauses have none."""
     if signs.end:
         cursor.skip_past(signs.end)
         return
