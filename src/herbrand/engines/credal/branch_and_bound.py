@@ -380,6 +380,7 @@ def optimum(
     tight = tightened(program)
     if tight is None:
         raise InfeasibleError
+    # the largest size of the objective over the ranges, which SMALL is a share of
     ends = np.where(cost > 0, tight.upper, tight.lower), np.where(cost > 0, tight.lower, tight.upper)
     sizes = [abs(float(cost[at] @ end[at])) for end in ends if len(at := np.flatnonzero(cost))]
     largest = max(sizes, default=0.0)

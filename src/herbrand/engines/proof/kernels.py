@@ -117,7 +117,7 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, m
         bound = 0
         for one in range(groups[group], groups[group + 1]):
             bound += pointers[pivots[one] + 1] - pointers[pivots[one]]
-        most = min(bound, width)
+        most = min(bound, width)  # a group reaches no constant twice
         if filled + most > len(reached):
             break
         start = filled

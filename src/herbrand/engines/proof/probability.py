@@ -318,7 +318,7 @@ def _without_depth(
     most = MORE * (counted.instance_count + FEW)
     try:
         whole = Grounded(counted.worlds, goal, patterns, Calls(None), counted.budget, most=most)
-    except HerbrandError:  # of so many instances, or of calls that are not made within the depth
+    except HerbrandError:  # too many instances, or an error in clauses that the depth does not reach
         return None
     return whole if whole.longest_chain() < left else None
 

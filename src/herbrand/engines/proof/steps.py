@@ -305,7 +305,7 @@ class Runner:
         """
         kept = [name for name in table.names if live is None or name == ROW or name in live]
         made = {name: table.column(name)[left] for name in kept}
-        agree = np.ones(1, bool)
+        agree = np.ones(1, bool)  # broadcasts, so that nothing is compared where no name is repeated
         for name, column in zip(names, columns, strict=True):
             if name in made:
                 agree = agree & (made[name] == column[right])

@@ -151,6 +151,7 @@ class Unrolled:
         total = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
         while waiting:
             self._runner.budget.check()
+            # most calls left first, so that frontiers passed to one goal are added up before it runs
             current = max(waiting, key=lambda other: (other.left is None, other.left or 0))
             states = waiting.pop(current)
             self._asked[current] = self._asked.get(current, 0) + 1
