@@ -237,9 +237,9 @@ class _Body:
 
     ``heads`` and the variables ``by`` of weights use the values. ``literals``: the joining literals as
     written; ``plain``: the same with a distinct name for each ``_``. ``tests``: the tests with such names, in
-    an order in which each has values for its variables. ``stated``: pairs of a test and its form as written,
-    in the order of the source. ``joinable``: variables that literals bind; ``bound``: these and the variables
-    in a choice's heads that range over their types. ``outside``: variables that stand outside of aggregates.
+    an order in which each has values for its variables. ``stated``: pairs of a test and its form as written.
+    ``joinable``: variables that literals bind; ``bound``: these and the variables in a choice's heads that
+    range over their types. ``outside``: variables that stand outside of aggregates.
     """
 
     heads: Sequence[Formula]

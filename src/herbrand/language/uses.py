@@ -196,7 +196,7 @@ class Uses:
         return len(self._mistakes) + len(self._undeclared)
 
     def predicate(self, atom: Atom) -> Predicate | None:
-        """The predicate of an atom, made if undeclared; ``None`` with a mistake if the arity differs."""
+        """The predicate of an atom, inferred if undeclared; ``None`` if its name or arity is refused."""
         name, arity, span = atom.predicate, len(atom.arguments), atom.span
         predicate = self._vocabulary.predicates.get(name)
         if predicate is None:
