@@ -241,6 +241,13 @@ BAD: dict[str, tuple[str, str, Any, int]] = {
     "an offset beyond all rows": ("POST", "/api/table", {"predicate": "a", "offset": 10**30}, 400),
     "fewer nodes than none": ("POST", "/api/graph", {"most_nodes": -1}, 400),
     "marginals of odd predicates": ("POST", "/api/graph", {"marginals": [{"predicate": []}]}, 400),
+    "marginals of odd arguments": (
+        "POST",
+        "/api/graph",
+        {"main": "smokers.hb", "marginals": [{"predicate": "smokes", "arguments": [None]}]},
+        400,
+    ),
+    "arguments that are no list": ("POST", "/api/graph", {"marginals": [{"arguments": 1}]}, 400),
     "facts that are nowhere": ("POST", "/api/circuit", {"atom": "a", "facts": ["nowhere.csv"]}, 422),
     "facts of a long name": ("POST", "/api/circuit", {"atom": "a", "facts": ["a" * 300]}, 422),
     "values that are no constants": ("POST", "/api/score", {"marginals": [MARGINAL], "facts": FACTS}, 422),
@@ -256,6 +263,11 @@ def test_bad_input_is_refused_in_one_form(name: str, api: Any) -> None:
     if name == "no such call" and answer.status_code == 405:  # where the bundle answers all other paths
         return
     refused(answer, status)
+
+
+def test_a_wrong_path_names_each_call_once(api: Any) -> None:
+    calls = api.get("/nowhere").json()["error"]["hint"].removeprefix("there are ").split(", ")
+    assert "/api/runs" in calls and len(set(calls)) == len(calls)
 
 
 def test_the_token_and_the_host_are_checked(studio: Any, api: Any) -> None:

@@ -118,7 +118,7 @@ def as_json(what: Any, status: int = 200) -> Response:
 
 def answer_errors(app: FastAPI) -> None:
     """Let an application, whose routes are all there, answer every error in one form."""
-    paths = [route.path for route in app.routes if isinstance(route, APIRoute)]
+    paths = list(dict.fromkeys(route.path for route in app.routes if isinstance(route, APIRoute)))
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, RefusedError)

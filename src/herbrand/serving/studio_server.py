@@ -317,6 +317,10 @@ def _marginals(asked: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def _are_constants(arguments: Any) -> bool:
+    return isinstance(arguments, list) and all(isinstance(one, str | int | float) for one in arguments)
+
+
 async def _around(request: Request, runs: Runs, what: str, asked: Any) -> Response:
     """A drawing around one atom, under evidence."""
     atom, given = field(asked, "atom", str), field(asked, "given", list, [])
@@ -332,5 +336,7 @@ async def _graph(request: Request, runs: Runs, asked: Any) -> Response:
         raise RefusedError(BAD_REQUEST, "'most_nodes' and 'most_edges' are 0 or more")
     if not all(isinstance(each.get("predicate"), str | None) for each in marginals):
         raise RefusedError(BAD_REQUEST, "'predicate' of a marginal is a text, or null")
+    if not all(_are_constants(each.get("arguments", [])) for each in marginals):
+        raise RefusedError(BAD_REQUEST, "'arguments' of a marginal are a list of texts and numbers")
     most = {"most_nodes": min(nodes, 5_000), "most_edges": min(edges, 20_000)}
     return await _looked(request, runs.look("graph", asked, marginals=marginals, **most))
