@@ -128,6 +128,10 @@ class Domain:
         place = bisect_left(range(len(self)), value, key=lambda index: self.values[index].as_py())
         return place if place < len(self) and self.values[place].as_py() == value else None
 
+    def index_by_table(self, value: Value) -> int | None:
+        """The same by a table of all constants, for callers that look up most of them."""
+        return self._positions.get(value)
+
     def indices_of(self, values: Sequence[Value] | pa.Array) -> Index:
         """Index of each constant; -1 for one that the type does not have."""
         if isinstance(values, pa.Array):

@@ -82,6 +82,9 @@ class StoredDomain(Domain):
         rows = self.database.rows(f"SELECT id FROM {self.table} WHERE value = {constant(value)}")
         return rows[0][0] if rows else None
 
+    def index_by_table(self, value: Value) -> int | None:
+        return self.index_of(value)
+
     def indices_of(self, values: Sequence[Value] | pa.Array) -> Index:
         indices = [self.index_of(value) for value in pa.array(values).to_pylist()]
         return np.array([ABSENT if index is None else index for index in indices], np.int32)

@@ -127,22 +127,11 @@ class Atoms:
             return None
         code = 0
         for domain, term in zip(self.domains[place], atom.arguments, strict=True):
-            index = self._index(domain, term.value) if isinstance(term, Constant) else None
+            index = domain.index_by_table(term.value) if isinstance(term, Constant) else None
             if index is None:
                 return None
             code = code * len(domain) + index
         return self.starts[place] + code
-
-    def _index(self, domain: Domain, value: Value) -> int | None:
-        """Index of a constant in a domain, by a cached table, since bounds may name every constant."""
-        indices = self._tables.get(domain.name)
-        if indices is None:
-            indices = self._tables[domain.name] = {value: index for index, value in enumerate(domain)}
-        return indices.get(value)
-
-    @cached_property
-    def _tables(self) -> dict[str, dict[Value, int]]:
-        return {}
 
     def syntax(self, atom: int) -> Atom:
         """The atom as a formula."""

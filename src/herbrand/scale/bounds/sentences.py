@@ -9,7 +9,6 @@ as links.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -25,8 +24,7 @@ from herbrand.engines.credal.markov import graph_of
 from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Stated
 from herbrand.engines.credal.sentence_groups import Gathered, add_rows
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.facts.domain import Domain
-from herbrand.language.syntax import Bound, BoundRows, Value
+from herbrand.language.syntax import Bound, BoundRows
 from herbrand.program.bindings import Bindings
 from herbrand.program.clauses import Clause, Lookup
 from herbrand.program.program import Argument, Conjunction
@@ -40,14 +38,6 @@ BATCH = 200_000
 NOTHING = KnownAtoms(np.empty(0, np.int64), np.empty(0, bool))
 
 Report = Callable[[str, float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class LookedUpAtoms(Atoms):
-    """Atoms whose constants are looked up one by one, as there may be more than memory holds."""
-
-    def _index(self, domain: Domain, value: Value) -> int | None:
-        return domain.index_of(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +79,7 @@ class StoredLowering(Lowering):
             yield gathered
 
 
-def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
+def _open_atoms(evidence: StoredEvidence) -> Atoms:
     """The atoms that bounds are about; raise UnsupportedError if facts settle any of them."""
     program = evidence.program
     domains_by_predicate = {}
@@ -103,14 +93,11 @@ def _open_atoms(evidence: StoredEvidence) -> LookedUpAtoms:
                     hint=f"declare {name} as observed, leave its facts out, or leave out --on",
                 )
             domains_by_predicate[name] = program.domains_of(predicate)
-    starts = [0]
-    for domains in domains_by_predicate.values():
-        starts.append(starts[-1] + math.prod(map(len, domains)))
-    if starts[-1] >= 2**63:
-        raise BudgetError(f"there are {starts[-1]:.1e} open ground atoms, more than 64 bits can number")
-    return LookedUpAtoms(
-        tuple(domains_by_predicate), tuple(map(tuple, domains_by_predicate.values())), tuple(starts)
-    )
+    atoms = Atoms.of(domains_by_predicate)
+    count = atoms.starts[-1]
+    if count >= 2**63:
+        raise BudgetError(f"there are {count:.1e} open ground atoms, more than 64 bits can number")
+    return atoms
 
 
 def _choices_query(conjunction: Conjunction, evidence: StoredEvidence) -> tuple[str, list[str]]:
