@@ -22,6 +22,7 @@ from herbrand.induction.examples import Examples
 from herbrand.induction.limits import Limits
 from herbrand.induction.search import Found, search
 from herbrand.induction.task import Sample, Task
+from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 
 NEGLIGIBLE = 0.02
@@ -31,8 +32,8 @@ what the most important one does is left out at first."""
 
 @dataclass(frozen=True)
 class Extraction:
-    """The clauses; how much each input predicate matters to the machine; how the clauses agree with it on the
-    worlds they were made from."""
+    """Extracted clauses. ``relevance``: importance of each input predicate to the network; ``agreement``:
+    number of tuples on which clauses and network differ, in the worlds of the extraction."""
 
     clauses: tuple[Clause, ...]
     relevance: dict[str, float]
@@ -42,6 +43,11 @@ class Extraction:
     def theory(self) -> Theory:
         """The clauses as rules of the language."""
         return Theory(tuple(clause.to_rule() for clause in self.clauses))
+
+    @property
+    def text(self) -> str:
+        """Text of the theory in the language."""
+        return show(self.theory)
 
 
 def extract(

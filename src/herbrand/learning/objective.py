@@ -22,14 +22,11 @@ FLAT = 1e-12
 """Share of the largest curvature below which data and penalty do not determine a direction."""
 
 
-class Objective(Protocol):
-    """A function of the weights to be maximised, over one or several worlds."""
+class Term(Protocol):
+    """A function of the weights."""
 
     @property
-    def parameters(self) -> Parameters: ...
-
-    @property
-    def atom_count(self) -> int:
+    def atom_count(self) -> float:
         """Number of labelled atoms."""
         ...
 
@@ -42,6 +39,13 @@ class Objective(Protocol):
         ...
 
     def hessian(self, weights: np.ndarray) -> np.ndarray: ...
+
+
+class Objective(Term, Protocol):
+    """A function of the weights to be maximised, over one or several worlds."""
+
+    @property
+    def parameters(self) -> Parameters: ...
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from herbrand.learning.example import Aim, Example, World, examples_of, refuse_l
 from herbrand.learning.flips import Flips, flips
 from herbrand.learning.kept_weights import KeptWeights, Owners, kept_weights
 from herbrand.learning.learned import Learning
-from herbrand.learning.objective import Method, penalty_of, report, slope_of
+from herbrand.learning.objective import Method, Term, penalty_of, report, slope_of
 from herbrand.learning.parameters import Parameters
 from herbrand.learning.settings import LearningSettings, kept_before
 from herbrand.learning.ties import Ties, ties
@@ -46,19 +46,8 @@ _Counted = tuple[Flips, np.ndarray | None]
 METHOD = Method("pseudo-likelihood", "log pseudo-likelihood", 1000, 1e-9, errors=2000, effects=2000)
 
 
-class LikelihoodTerm(Protocol):
+class LikelihoodTerm(Term, Protocol):
     """A sum of log-probabilities of known values, in memory or in a database: see :class:`Conditionals`."""
-
-    @property
-    def atom_count(self) -> float: ...
-
-    def value(self, weights: np.ndarray) -> float: ...
-
-    def value_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]: ...
-
-    def curvature(self, weights: np.ndarray) -> np.ndarray: ...
-
-    def hessian(self, weights: np.ndarray) -> np.ndarray: ...
 
     def bearing(self) -> tuple[np.ndarray, np.ndarray]:
         """Masks of the weights on which some alternative depends, and of those on which a possible one

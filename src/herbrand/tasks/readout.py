@@ -20,7 +20,6 @@ from herbrand.induction.examination import Conclude, Marks
 from herbrand.induction.extraction import Extraction, extract, verify
 from herbrand.induction.limits import Effort, Limits
 from herbrand.induction.task import Sample, Task
-from herbrand.language.show import show
 from herbrand.tasks.games import Games, distinct, together
 from herbrand.tasks.policies import ActionPolicy
 from herbrand.tasks.rollouts import Episodes, play
@@ -33,18 +32,7 @@ DRAWS = 50
 
 
 @dataclass(frozen=True)
-class Rules(Extraction):
-    """Extracted rules. ``relevance``: importance of each relation to the network; ``agreement``: number of
-    tuples on which rules and network differ, in the worlds of the extraction."""
-
-    @property
-    def text(self) -> str:
-        """Text of the theory in the language."""
-        return show(self.theory)
-
-
-@dataclass(frozen=True)
-class MachineRules(Rules):
+class MachineRules(Extraction):
     """Rules of a machine. ``checked``: comparison with the truth in fresh worlds of the larger size."""
 
     checked: Marks
@@ -55,7 +43,7 @@ class MachineRules(Rules):
 
 
 @dataclass(frozen=True)
-class PolicyRules(Rules):
+class PolicyRules(Extraction):
     """Rules of a policy. ``played``: fresh games that the rules played, by the first action derived each
     time."""
 
