@@ -1,2 +1,2 @@
-"""Rules from example worlds: Neural Logic Machines, the
-worlds they learn from, and what they have learned."""
+"""Rule induction: search for clauses in example worlds, Neural Logic Machines that learn from them, and rule
+mining in one large world."""

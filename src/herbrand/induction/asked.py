@@ -1,4 +1,4 @@
-"""Whether rules are asked for from example worlds or from one large world.
+"""Choice between example worlds and one large world as the source of rules, by the options given.
 
 >>> wants_worlds(["target", "worlds"]), wants_worlds(["target"])
 (True, False)
@@ -11,12 +11,12 @@ from collections.abc import Collection
 from herbrand.errors import UnsupportedError
 
 OF_WORLDS = ("engine", "noise", "budget", "save")
-"""Options of the search in example worlds; the others than these and MINED are for both."""
+"""Options for example worlds only; those neither here nor in MINED are for both."""
 MINED = ("length", "held_out")
 
 
 def wants_worlds(given: Collection[str]) -> bool:
-    """Whether example worlds are among the options given; raises where one of the others does not fit."""
+    """True if example worlds are given; raise UnsupportedError if another option does not fit."""
     if "worlds" not in given:
         _refuse(given, OF_WORLDS, "needs --worlds")
         return False

@@ -1,8 +1,7 @@
-"""A beam of bodies that grow by joins and tests; what separates the examples goes into a pool.
+"""Beam search over bodies that grow by joins and tests; useful clauses go into a pool.
 
-A table of bindings (:mod:`herbrand.induction.refinement`) shows at once what every further test would leave
-of all examples. The best bodies by each of several measures go on, and end where nothing is left to
-distinguish.
+A table of bindings (:mod:`herbrand.induction.refinement`) shows at once which examples each further test
+would leave. The best bodies by each of several measures go on, until they cover no negative.
 """
 
 from __future__ import annotations
@@ -26,25 +25,26 @@ from herbrand.induction.simpler import Guard, guarded, guards, safe
 from herbrand.induction.vocabulary import LITERAL, Join, Vocabulary
 
 MOST_ROWS = 40_000
-"""Bindings of a body: a join that would make more is not taken."""
+"""Most bindings of a body; a join that would make more is skipped."""
 
 WORK = 200_000
-"""Words of bits that a step of the search touches: a unit of work that no clock measures."""
+"""Words of bits in a step of work (see :class:`~herbrand.induction.limits.Effort`), which no clock
+measures."""
 
 PATIENCE = 1
-"""Levels without a better clause after which a beam ends that has found one without exceptions, and two more
-otherwise; the next looks at what is left."""
+"""Levels without a better clause that a beam goes on for; two more while the best clause covers negatives."""
 
 KEPT = 5
-"""Clauses of one table of bindings that go into the pool, and that may go on; while there are few tables, as
-many go on as there is room for in the beam: which of two tests that tell nothing alone do so together is not
-to be seen in one."""
+"""Clauses of one table of bindings that go into the pool, and least number that may go on. With few tables in
+the beam, as many go on as it has room for: two tests that tell nothing alone may do so together, which
+neither shows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What is searched in: ``examples``, and the ``predicates`` of a ``database`` that bodies may use;
-    ``excepted``: clauses that cover too much are of use too, since their exceptions may be learned."""
+    """Input of a search: ``examples``, and the ``predicates`` of a ``database`` that bodies may use;
+    ``excepted``: whether clauses that cover negatives are of use too, since their exceptions may be
+    learned."""
 
     examples: Examples
     database: Database
@@ -53,12 +53,12 @@ class Setting:
 
     @cached_property
     def guards(self) -> list[list[Guard]]:
-        """For each of the head's variables, literals that could bind it."""
+        """Literals that could bind each variable of the head."""
         return guards(self.examples, self.database, self.predicates)
 
     def root(self, known: np.ndarray | None = None) -> Partial:
-        """The empty body; the target may stand in those that grow from it, where it is ``known`` to hold of
-        some of the examples."""
+        """The empty body. If ``known`` is given, bodies may contain the target, which is true of these
+        examples."""
         examples, database, names = self.examples, self.database, self.predicates
         recursive = None if known is None else examples.target
         if known is not None:
@@ -73,8 +73,8 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """What clauses are looked for: such as cover many positives and few negatives beside a theory, which
-    makes ``errors`` already. ``weights`` ``[2, examples]``: positives and negatives that it does not cover;
+    """Aim of a beam: clauses that cover many positives and few negatives beside a theory, which makes
+    ``errors`` already. ``weights`` ``[2, examples]``: positives and negatives that it does not cover;
     ``seed``: a positive that must be covered; ``enough``: bits from which on a clause is of no use."""
 
     weights: np.ndarray
@@ -93,9 +93,9 @@ class Aim:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A way on: a table of bindings by its beginning, a join, a test, or both. ``scores``: how good it looks;
-    ``potential``: the bits saved by the best clause that it can lead to, with all its positives, no negative
-    and one more literal."""
+    """An extension of the body ``start`` by a join, a test, or both. ``scores``: by each measure;
+    ``potential``: bits saved by the best clause that it can lead to, with all its positives, no negative and
+    one more literal; ``alike``: key that extensions with the same effect share."""
 
     start: Partial
     join: Join | None
@@ -112,8 +112,8 @@ class _Step:
 
 @dataclass
 class Beam:
-    """One exploration, that fills a pool. ``gain``: what the best clause so far saves, in bits;
-    ``clean_gain``: the best one without exceptions; ``whole``: bits of the shortest that leaves no errors."""
+    """A beam search that fills a pool. ``gain``: bits that the best clause so far saves; ``clean_gain``: the
+    best one that covers no negative; ``whole``: bits of the shortest that leaves no errors."""
 
     setting: Setting
     aim: Aim
@@ -124,7 +124,7 @@ class Beam:
     whole: float = inf
 
     def run(self, root: Partial) -> None:
-        """Fill the pool with what the beam meets, or with what it met before."""
+        """Fill the pool by the search, or by its record in the journal."""
         journal, effort = self.limits.journal, self.limits.effort
         if journal is None:
             self._explore(root)
@@ -164,8 +164,8 @@ class Beam:
                     yield from self._tested(partial, join, grown, kept)
 
     def _chosen(self, steps: list[_Step]) -> list[_Step]:
-        """The best by each measure in turn, of those that look alike the cheapest; half goes to joins that no
-        test followed yet: what they lead to is not to be seen in one step."""
+        """Choose the best extensions by each measure in turn, of those that look alike the cheapest. As many
+        joins without a test are chosen as others: what they lead to cannot be seen in one step."""
         cheapest: dict[object, _Step] = {}
         for step in steps:
             if self._promising(step):
@@ -181,16 +181,16 @@ class Beam:
         return [*_merged(by_score, width), *_merged([bare_by_score, bare_by_cost], width)]
 
     def _promising(self, step: _Step) -> bool:
-        """True if a clause may come of it that saves more than the best so far. What must cover one positive
-        may cover few others, so that no clause saves bits alone; such clauses are shown too, if they are
-        shorter than one that leaves no errors."""
+        """Whether an extension may lead to a clause that saves more bits than the best so far. A clause for a
+        ``seed`` may cover few others, so that none saves bits alone; then all are promising that are shorter
+        than a clause that leaves no errors."""
         if step.cost + LITERAL >= min(self.aim.enough, self.whole):
             return False
         return step.potential > self.gain or (self.aim.seed is not None and self.gain == 0)
 
     def _tested(self, start: Partial, join: Join | None, partial: Partial, kept: int) -> Iterator[_Step]:
-        """Every test of a table of bindings at once: clauses for the pool, and ways to go on, by each measure
-        the ``kept`` best."""
+        """Evaluate every test of a table of bindings at once: put clauses into the pool, and yield the
+        ``kept`` best extensions by each measure."""
         self.limits.effort.spend(1 + partial.bits.size / WORK)
         examples, seed = partial.covered(), self.aim.seed
         weights = self.aim.weights[:, examples]
@@ -204,7 +204,7 @@ class Beam:
         if seed is not None:
             possible &= left[np.flatnonzero(examples == seed)[0]] > 0
         places = np.flatnonzero(possible)
-        # the last of these counts stand for the body without a further test
+        # the last entry is the body without a further test
         right, wrong = np.append(right[places], whole[0]), np.append(wrong[places], whole[1])
         costs = np.append(partial.costs[places], partial.cost)
         saved = self.aim.errors.saved(np.stack([right, right]), np.stack([wrong, 0 * wrong]))
@@ -228,12 +228,13 @@ class Beam:
             self._keep(partial, number, covered, counts, float(costs[place]), saved[:, place])
         ranked = [np.argsort(-(one - 0.01 * costs)[:-1], kind="stable")[:kept].tolist() for one in scores]
         for place in dict.fromkeys(ranked[0] + ranked[1]):
-            if wrong[place]:  # else nothing is left to distinguish: what is longer covers no more
+            if wrong[place]:  # without negatives, longer bodies cover no more
                 number = int(places[place])
                 yield step(place, number, examples[left[:, number] > 0])
 
     def _scores(self, right: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Information about the label gained over all covered positives, and precision by size."""
+        """Scores by two measures: information gained about the label over all covered positives (as in FOIL),
+        and precision times the logarithm of their number."""
         prior = self.setting.examples.positive.mean()
         precision = (right + prior) / (right + wrong + 1)
         return right * np.log2(precision / prior), precision * np.log1p(right)
@@ -251,7 +252,8 @@ class Beam:
         and that it would save without its exceptions."""
         gain = float(saved[0]) - cost
         few = self.aim.seed is not None or counts[0] >= 0.1 * self.aim.errors.missed
-        pays = gain > 0 or (self.gain == 0 and gain > -cost / 2)  # beside another, where none does alone
+        # while no clause pays alone, this one may beside another
+        pays = gain > 0 or (self.gain == 0 and gain > -cost / 2)
         useful = (counts[1] == 0 and (few or gain > 0)) or (pays and self.limits.noise > 0)
         wide = self.setting.excepted and counts[1] > 0 and partial.length <= 2
         if not useful and not wide:
@@ -287,6 +289,6 @@ class Beam:
 
 
 def _merged(rankings: Sequence[Sequence[_Step]], most: int) -> list[_Step]:
-    """The first of each ranking in turn, each step once."""
+    """The first ``most`` extensions of all rankings in turn, each once."""
     steps = (step for rank in zip_longest(*rankings) for step in rank if step is not None)
     return list({id(step): step for step in steps}.values())[:most]

@@ -1,4 +1,4 @@
-"""A set of clauses chosen from many candidates: the theory that describes the labels in the fewest bits.
+"""Choice of a set of clauses from many candidates: the theory that describes the labels in the fewest bits.
 
 >>> positive = np.array([True, True, True, True, False])
 >>> def candidate(covers: str, bits: float) -> Candidate:
@@ -7,8 +7,9 @@
 >>> [one.bits for one in exact_cover(pool, positive)]
 [9]
 
-A theory is worth its bits where it makes the labels cheaper by more. Without errors one bit says so; else the
-errors are counted first, among the examples that the theory covers and among the others, and then located.
+A theory pays if the labels cost fewer bits with it, by more than its own bits. Labels without errors cost one
+bit; else the errors are counted first, among the examples that the theory covers and among the others, and
+then located.
 
 >>> round(float(error_bits(30, 0, 30, 0)), 1), round(float(error_bits(30, 2, 30, 1)), 1)
 (1.0, 21.0)
@@ -34,12 +35,13 @@ Number = Any
 
 @lru_cache(maxsize=64)
 def _log_factorials(size: int) -> np.ndarray:
-    """Bits of the factorials of 0 to ``size``: a search asks for few numbers, very often."""
+    """Log2 of the factorials of 0 to ``size``, cached: a search asks for few sizes, very often."""
     return np.concatenate([[0.0], np.cumsum(np.log2(np.arange(1, size + 1)))])
 
 
 def choice_bits(many: Number, few: Number, most: int) -> Number:
-    """Bits that say which ``few`` of ``many`` are meant, where there are at most ``most``."""
+    """Bits that say which ``few`` of ``many`` are meant, the log2 of a binomial coefficient; ``many`` is at
+    most ``most``."""
     table = _log_factorials(most)
     many, few = np.asarray(many, np.int64), np.asarray(few, np.int64)
     return table[many] - table[few] - table[many - few]
@@ -66,8 +68,8 @@ MOST_CLAUSES = 24
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A clause of the target, the bits it takes, and which examples it covers; ``helpers`` define the
-    predicates that were invented for it; ``ties``: clauses that cover the same examples."""
+    """A clause of the target, its bits, and which examples it covers; ``helpers`` define the predicates that
+    were invented for it; ``ties``: clauses that cover the same examples."""
 
     clause: Clause
     bits: float
@@ -78,7 +80,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Errors:
-    """Positives that are not covered, negatives that are, and the examples covered; of how many."""
+    """Errors of a theory: ``missed`` positives, ``wrong`` negatives that it covers, and the examples
+    ``covered``, of ``positives`` and ``examples`` in all."""
 
     missed: int
     wrong: int
@@ -106,18 +109,18 @@ class Errors:
         return float(error_bits(self.covered, self.wrong, others, self.missed))
 
     def saved(self, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-        """Bits saved by covering so many more positives and negatives."""
+        """Bits saved by covering more examples: ``right`` positives and ``wrong`` negatives."""
         covered = self.covered + right + wrong
         missed = np.maximum(self.missed - right, 0)
         return self.bits - error_bits(covered, self.wrong + wrong, self.examples - covered, missed)
 
     def within(self, noise: float) -> bool:
-        """True if no more labels are wrong than this share, of the positives and of what is covered."""
+        """Whether at most this share of the positives is missed, and of the covered examples wrong."""
         return self.missed <= noise * self.positives and self.wrong <= noise * self.covered
 
 
 BEGINNINGS = 8
-"""Candidates that a theory may begin with though they do not pay alone."""
+"""Most candidates that a theory may begin with though they do not pay alone."""
 
 
 def union(theory: Sequence[Candidate], examples: int) -> np.ndarray:
@@ -133,15 +136,16 @@ def bits_of(theory: Sequence[Candidate]) -> float:
 
 
 def description(theory: Sequence[Candidate], positive: np.ndarray) -> float:
-    """Bits of the theory and of the errors that it leaves."""
+    """Bits of a theory and of the errors that it leaves."""
     return Errors.left_by(theory, positive).bits + bits_of(theory)
 
 
 def shortest_cover(
     pool: Sequence[Candidate], positive: np.ndarray, most: int = MOST_CLAUSES
 ) -> list[Candidate]:
-    """Candidates added one by one while the description gets shorter, then each put to the test again. Where
-    at most one pays, each of the best begins: what does not pay alone may pay beside another."""
+    """Add candidates one by one while the description gets shorter, then try to drop or replace each. If at
+    most one pays, start from each of the best too: a candidate that does not pay alone may pay beside
+    another."""
     if not pool:
         return []
     whole = _Pool(pool)
@@ -172,7 +176,7 @@ class _Pool:
         self.bits = np.array([one.bits for one in pool])
 
     def saved(self, covers: np.ndarray, positive: np.ndarray) -> np.ndarray:
-        """Bits that each saves beside a theory that ``covers`` so much."""
+        """Bits that each candidate saves beside a theory that covers ``covers``."""
         right = self.covers @ (positive & ~covers).astype(np.float32)
         wrong = self.covers @ (~positive & ~covers).astype(np.float32)
         return Errors.of(covers, positive).saved(right, wrong) - self.bits
@@ -192,7 +196,8 @@ def _added(theory: Sequence[Candidate], pool: _Pool, positive: np.ndarray, most:
 
 
 def exact_cover(pool: Sequence[Candidate], positive: np.ndarray, most: int = MOST_CLAUSES) -> list[Candidate]:
-    """Candidates that cover no negative and together as many positives as they can, in few bits."""
+    """Choose candidates that cover no negative and together as many positives as they can, in few bits.
+    Greedy choice by three weights of the cost; the best of the three theories is returned."""
     right = [one for one in pool if not (one.covers & ~positive).any()]
     if not right:
         return []
@@ -225,7 +230,8 @@ def _without_needless(theory: Sequence[Candidate], positive: np.ndarray) -> list
 def best_theory(
     pool: Sequence[Candidate], positive: np.ndarray, noise: float, most: int = MOST_CLAUSES
 ) -> list[Candidate]:
-    """The shortest description, if its errors are within the noise; else what makes fewer errors."""
+    """The theory of the shortest description, if its errors are within the noise, else the one with fewer
+    errors; without noise, one that covers no negative."""
     exact = exact_cover(pool, positive, most)
     if not noise:
         return exact

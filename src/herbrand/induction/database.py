@@ -1,4 +1,4 @@
-"""Many worlds as one set of tables: every object has a number of its own, and no tuple joins two worlds.
+"""Tables of many worlds: objects are numbered across worlds, and no tuple joins two worlds.
 
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)]}), World(2, {"edge": [(0, 1)]})])
 >>> database.tables["edge"].tolist(), database.world_of.tolist()
@@ -24,9 +24,8 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """``objects`` of them, numbered from 0, and the tuples that hold of each predicate.
-    ``constants``: what the objects are called, in their order, and ``types``, which were declared for them;
-    empty where they have no names."""
+    """A world of ``objects``, numbered from 0, with the tuples that hold of each predicate. ``constants`` and
+    ``types``: the constant of each object and its declared type; empty if they have none."""
 
     objects: int
     facts: Mapping[str, Sequence[tuple[int, ...]] | Rows]
@@ -36,7 +35,8 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """``tables``: rows of object numbers by predicate, a world's number for a predicate without arguments.
+    """Tables of many worlds. ``tables``: rows of object numbers by predicate, a world's number for a
+    predicate without arguments.
 
     ``starts``: where the objects of each world begin, and the number of all objects last. ``constants``: the
     constant of each object, if objects have any; equal constants of different worlds are different objects.
@@ -79,26 +79,26 @@ class Database:
 
     @cached_property
     def labels(self) -> Rows:
-        """For each object a number that objects of equal constants share; -1 where objects have none."""
+        """Number of each object's constant, which objects of equal constants share; -1 if objects have
+        none."""
         if not self.constants:
             return np.full(self.size, -1)
         return np.array([self.label(value) for value in self.constants], np.int64)
 
     def label(self, value: Value) -> int:
-        """The number of a constant; -2 where no object is called so."""
+        """Number of a constant; -2 if no object has it."""
         return self._label_of.get((isinstance(value, str), value), -2)
 
     @cached_property
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Where the constant of each object stands in the order of numbers, or of dates and times; else not a
-        number."""
+        """Position of each object's constant in the order of numbers, or of dates and times; else NaN."""
         if not self.constants:
             return np.full(self.size, np.nan)
         return np.array([order_of(value) for value in self.constants], float)
 
     @cached_property
     def numeric_types(self) -> dict[str, Rows]:
-        """The numbers of each declared type, as objects."""
+        """Objects of each declared type whose constants are ordered."""
         by_type: dict[str, list[int]] = {}
         for place in np.flatnonzero(~np.isnan(self.numbers)).tolist() if self.types else ():
             name = self.types[place]
@@ -115,7 +115,7 @@ class Database:
         return int(self.starts[-1])
 
     def with_table(self, name: str, rows: Rows, arity: int) -> Database:
-        """The same worlds and one more predicate."""
+        """The database with a predicate added or replaced."""
         tables, arities = {**self.tables, name: rows}, {**self.arities, name: arity}
         database = Database(tables, arities, self.starts, self.constants, self.types)
         database._indices.update((key, index) for key, index in self._indices.items() if key[0] != name)
@@ -124,21 +124,21 @@ class Database:
         return database
 
     def without(self, name: str) -> Database:
-        """The same worlds and one predicate less."""
+        """The database without a predicate."""
         tables = {other: rows for other, rows in self.tables.items() if other != name}
         arities = {other: self.arities[other] for other in tables}
         return Database(tables, arities, self.starts, self.constants, self.types)
 
     def by_column(self, name: str, column: int) -> tuple[Rows, Rows]:
-        """``columns, offsets``: a table in the order of one of its columns, and where each object's rows
-        begin."""
+        """``columns, offsets``, cached: a table sorted by one of its columns, and where the rows of each
+        object begin."""
         key = (name, column)
         if key not in self._indices:
             self._indices[key] = _sorted(self.tables[name], self.tables[name][:, column], self.size)
         return self._indices[key]
 
     def by_world(self, name: str) -> tuple[Rows, Rows]:
-        """The same by the world of each row."""
+        """``columns, offsets``, cached: a table sorted by world, and where the rows of each world begin."""
         key = (name, -1)
         if key not in self._indices:
             rows = self.tables[name]
@@ -157,19 +157,19 @@ class Database:
         return np.concatenate(parts) if parts else np.empty((0, arity), np.int64)
 
     def codes(self, rows: Rows) -> Keys:
-        """A key for each row."""
+        """Key of each row."""
         size = max(self.size, len(self.starts))
         return row_keys(list(rows.T), [size] * rows.shape[1], len(rows))
 
 
 def _sorted(rows: Rows, numbers: Rows, size: int) -> tuple[Rows, Rows]:
-    """The columns of rows in the order of their numbers, and where those of each number begin."""
+    """Columns of rows sorted by their ``numbers``, and where the rows of each number begin."""
     order, offsets = by_number(numbers, size)
     return np.ascontiguousarray(rows[order].T), offsets
 
 
 def worlds_of(task: Task, sample: Sample) -> list[World]:
-    """A sample's worlds with named predicates, the target among them."""
+    """Worlds of a sample with named predicates, the target among them."""
     worlds = []
     for number in range(sample.worlds):
         facts: dict[str, Rows] = {}

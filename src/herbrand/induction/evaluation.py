@@ -1,4 +1,4 @@
-"""Rules evaluated exactly, as Boolean joins over all tuples of all worlds at once; recursion to a fixpoint.
+"""Exact evaluation of rules: Boolean joins over the tuples of all worlds at once, recursion to a fixpoint.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)]})])
@@ -39,18 +39,18 @@ from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
 MOST_ROWS = 20_000_000
-"""A join is refused above so many bindings."""
+"""Number of bindings above which a join is refused."""
 
 NAMES = ("x", "y", "z", "u", "v", "w", "a", "b", "c", "d")
 
 
 ANY = -1
-"""In the place of a variable of a negated literal: it holds of no object there, ``_`` in the language."""
+"""Anonymous variable (``_``) of a negated literal: the literal holds for no object in its place."""
 
 
 @dataclass(frozen=True, order=True)
 class Literal:
-    """A predicate of variables, which are numbers; ``negated``: it must not hold."""
+    """A literal: a predicate with numbered variables; ``negated``: whether it must not hold."""
 
     predicate: str
     variables: tuple[int, ...]
@@ -58,13 +58,13 @@ class Literal:
 
     @property
     def named(self) -> tuple[int, ...]:
-        """The variables that stand for one object."""
+        """The variables other than ``ANY``."""
         return tuple(v for v in self.variables if v != ANY)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A variable compared with another one, ``right``, or with a constant, ``value``."""
+    """A comparison of the variable ``left`` with another one, ``right``, or with a constant, ``value``."""
 
     operator: str
     left: int
@@ -77,14 +77,14 @@ class Condition:
 
     @property
     def binds(self) -> bool:
-        """True if the variable stands for one constant."""
+        """Whether the variable is bound to a constant."""
         return self.operator == "=" and self.value is not None
 
 
 @dataclass(frozen=True)
 class Clause:
-    """``head`` holds where some objects satisfy every literal and condition, and every pair of ``apart``
-    differs."""
+    """A clause: ``head`` holds if some objects satisfy every literal and condition, and every pair of
+    ``apart`` differs."""
 
     head: str
     variables: tuple[int, ...]
@@ -94,7 +94,7 @@ class Clause:
 
     @property
     def literals(self) -> int:
-        """Literals and comparisons of the body. A constant in place of a variable is none of its own."""
+        """Number of literals and comparisons in the body. A constant in place of a variable counts none."""
         return len(self.body) + len(self.apart) + sum(not one.binds for one in self.conditions)
 
     def to_list(self) -> list[Any]:
@@ -105,14 +105,14 @@ class Clause:
 
     @classmethod
     def from_list(cls, parts: Sequence[Any]) -> Clause:
-        """What :meth:`to_list` told."""
+        """Build a clause from the lists of :meth:`to_list`."""
         head, variables, body, apart, conditions = parts
         literals = tuple(Literal(name, tuple(own), negated) for name, own, negated in body)
         pairs = tuple((left, right) for left, right in apart)
         return cls(head, tuple(variables), literals, pairs, tuple(Condition(*one) for one in conditions))
 
     def to_rule(self) -> Rule:
-        """The clause in the language, with variables named in the order in which they are met."""
+        """The clause as a rule of the language, with variables named in order of occurrence."""
         constants = {one.left: Constant(cast(Value, one.value)) for one in self.conditions if one.binds}
         order = dict.fromkeys((*self.variables, *(v for literal in self.body for v in literal.named)))
         names: dict[int, Term] = {
@@ -141,16 +141,16 @@ def _name(number: int) -> str:
 
 
 def derived(clause: Clause, database: Database) -> Rows:
-    """The distinct rows that one clause derives; world numbers where its head has no arguments."""
+    """Distinct rows that a clause derives; world numbers if its head has no arguments."""
     bound = bindings(clause, database, set(clause.variables))
     columns = [bound[column_of(v)] for v in clause.variables] or [bound[WORLD]]
     return np.unique(np.stack(columns, 1), axis=0)
 
 
 def evaluated(clauses: Sequence[Clause], database: Database) -> Database:
-    """The database with everything that the clauses derive, each predicate complete before others read it.
+    """The database with all rows that the clauses derive; each predicate is complete before others read it.
 
-    Predicates that are defined by each other grow together until nothing new is derived."""
+    Mutually recursive predicates are iterated together until no new row is derived."""
     rules = [clause.to_rule() for clause in clauses]
     clause_by_rule = {id(rule): clause for rule, clause in zip(rules, clauses, strict=True)}
     for group in strata(rules):
@@ -176,26 +176,27 @@ def _reads(clause: Clause, heads: set[str]) -> bool:
 
 
 def covered(clause: Clause, database: Database, starts: Rows) -> np.ndarray:
-    """Which of the given rows the clause derives."""
+    """Whether the clause derives each of the given rows."""
     result = np.zeros(len(starts), bool)
     result[bindings(clause, database, starts=starts)[ORIGIN]] = True
     return result
 
 
 WORLD, ORIGIN = "world", "origin"
-"""Columns of bindings: the world of a row, and the start that it came from."""
+"""Columns of bindings: the world of a row, and the index in ``starts`` that it extends."""
 
 
 def column_of(variable: int) -> str:
-    """The column of bindings in which a variable stands."""
+    """Name of the column of bindings that holds a variable."""
     return f"x{variable}"
 
 
 def bindings(
     clause: Clause, database: Database, kept: Set[int] = frozenset(), starts: Rows | None = None
 ) -> dict[str, Rows]:
-    """What the variables ``kept`` can stand for together, each choice once: columns :func:`column_of`, and
-    ``WORLD``; from ``starts``, if given, as values of the head's variables, and the ``ORIGIN`` of each."""
+    """Distinct bindings of the variables ``kept`` that satisfy the body: a column :func:`column_of` for each,
+    and ``WORLD``. ``starts``: rows that the head's variables must equal; then ``ORIGIN`` is the index of that
+    row."""
     parts = [_atoms(x, database) for x in clause.body if not x.negated]
     outputs = [WORLD, *map(column_of, sorted(kept))]
     if starts is not None:
@@ -215,10 +216,10 @@ def bindings(
 
 
 class _Most:
-    """Refuses a join of too many bindings."""
+    """A budget that refuses joins of too many bindings."""
 
     def check(self) -> None:
-        """There is no clock here."""
+        """Check nothing: no time limit applies."""
 
     def claim_rows(self, rows: int, columns: int, what: str) -> None:
         if rows > MOST_ROWS:
@@ -235,7 +236,7 @@ def _worlds(database: Database) -> Memory:
 
 
 def _atoms(literal: Literal, database: Database) -> Memory:
-    """The tuples that a literal's predicate holds of, as far as they fit it."""
+    """Rows of a literal's predicate that match its variables."""
     table = database.tables.get(literal.predicate)
     if table is None:
         table = np.empty((0, max(1, len(literal.variables))), np.int64)
@@ -243,7 +244,8 @@ def _atoms(literal: Literal, database: Database) -> Memory:
 
 
 def _matching(variables: Sequence[int], table: Rows, database: Database, more: Mapping[str, Rows]) -> Memory:
-    """The rows of a table that fit variables, a column for each, and their worlds."""
+    """Rows of a table in which equal variables have equal values: a column for each variable, their worlds,
+    and ``more``."""
     first = {v: table[:, place] for place, v in reversed([*enumerate(variables)]) if v != ANY}
     world = database.world_of[table[:, 0]] if variables else table[:, 0]
     columns = {WORLD: world, **more, **{column_of(v): column for v, column in first.items()}}
@@ -255,7 +257,7 @@ def _matching(variables: Sequence[int], table: Rows, database: Database, more: M
 
 
 def _compared(one: Condition, database: Database) -> Waiting:
-    """Keeps the rows in which a comparison holds, once its variables are bound."""
+    """Condition that keeps rows in which a comparison holds, once its variables are bound."""
     names = list(map(column_of, one.variables))
 
     def kept(rows: Relation) -> Relation:
@@ -267,13 +269,13 @@ def _compared(one: Condition, database: Database) -> Waiting:
 
 
 def _absent(literal: Literal, database: Database) -> Waiting:
-    """Keeps the rows of which a negated literal does not hold, once its variables are bound."""
+    """Condition that keeps rows in which a negated literal does not hold, once its variables are bound."""
     atoms = _atoms(literal, database)
     return Waiting(frozenset(atoms.columns), lambda rows: rows.without(atoms, atoms.columns))
 
 
 def satisfied(one: Condition, database: Database, left: Rows, right: Rows | None = None) -> np.ndarray:
-    """For objects of the condition's variables, whether it holds; order is among numbers, dates and times."""
+    """Whether a condition holds, for each row of objects; order is defined for numbers, dates and times."""
     if one.operator not in ("=", "!="):
         other = order_of(cast(Value, one.value)) if right is None else database.numbers[right]
         return ORDERS[one.operator](database.numbers[left], other)

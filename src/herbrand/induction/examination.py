@@ -1,4 +1,4 @@
-"""Exams: how often a machine is wrong on fresh worlds.
+"""Examination of machines: how often one is wrong on fresh worlds.
 
 >>> Marks(worlds=10, tuples=200, errors=1).perfect
 False
@@ -15,15 +15,16 @@ import torch
 from herbrand.induction.task import Sample, Task
 
 Conclude = Callable[[Sample], torch.Tensor]
-"""Log-odds of the target in the worlds of a sample."""
+"""A function that computes the log-odds of the target in the worlds of a sample."""
 
 CELLS = 2_000_000
-"""Worlds are examined so many at a time that a widest group has about this many cells."""
+"""About how many cells the widest group of a batch has in an examination."""
 
 
 @dataclass(frozen=True)
 class Marks:
-    """``margin``: the smallest log-odds on the right side, negative where there are errors."""
+    """Result of an examination. ``margin``: the smallest log-odds of a true label, at most 0 where there are
+    errors."""
 
     worlds: int
     tuples: int
@@ -48,7 +49,7 @@ class Marks:
 
 
 def marks(conclude: Conclude, sample: Sample) -> Marks:
-    """How the conclusions about some worlds compare with the truth."""
+    """Compare the conclusions about a sample's worlds with the truth, where it is known."""
     with torch.no_grad():
         right = on_the_right_side(conclude(sample), sample)
     right = right[sample.known] if sample.known is not None else right
@@ -58,14 +59,14 @@ def marks(conclude: Conclude, sample: Sample) -> Marks:
 
 
 def failed_worlds(log_odds: torch.Tensor, sample: Sample, margin: float) -> torch.Tensor:
-    """The places of the worlds of a sample in which some tuple is not right by a margin."""
+    """Indices of the worlds in which some known tuple is not right by more than ``margin``."""
     short = on_the_right_side(log_odds, sample) <= margin
     short = short & sample.known if sample.known is not None else short
     return torch.nonzero(short.flatten(1).any(1)).flatten()
 
 
 def on_the_right_side(log_odds: torch.Tensor, sample: Sample) -> torch.Tensor:
-    """How far conclusions lie on the side of the truth; negative on the other."""
+    """Log-odds of the true label of each tuple; negative where the conclusion is wrong."""
     return torch.where(sample.target > 0.5, log_odds, -log_odds)
 
 
@@ -77,7 +78,7 @@ def examine(
     objects: int,
     stop_at_error: bool = False,
 ) -> Marks:
-    """Marks on fresh worlds; with ``stop_at_error`` the exam ends with the batch that has the first."""
+    """Examine a machine on fresh worlds; with ``stop_at_error`` stop after the batch with the first error."""
     step = max(1, min(worlds, CELLS // objects ** min(task.breadth, 3)))
     total = Marks(0, 0, 0)
     while total.worlds < worlds and not (stop_at_error and total.errors):

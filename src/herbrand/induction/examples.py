@@ -1,4 +1,4 @@
-"""Tuples of which it is known whether a target holds of them: the examples of a search for clauses.
+"""Labelled tuples of a target predicate: the examples of a search for clauses.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(2, {"edge": [(0, 1)]})])
@@ -18,8 +18,8 @@ from herbrand.induction.database import Database, Rows
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Tuples of which the target is known, and which of them are positive; ``of_worlds``: the target has no
-    arguments, and the rows are numbers of worlds."""
+    """Labelled tuples of a ``target``: ``rows``, and which of them are ``positive``. ``of_worlds``: whether
+    the target has no arguments; then the rows are numbers of worlds."""
 
     target: str
     rows: Rows
@@ -28,7 +28,7 @@ class Examples:
 
     @classmethod
     def of(cls, target: str, positives: Rows, arity: int, database: Database) -> Examples:
-        """A closed world: every tuple that is not positive is negative."""
+        """Build the examples of a closed world: every tuple that is not positive is negative."""
         rows = database.every_tuple(arity)
         positive = np.isin(database.codes(rows), database.codes(positives))
         return cls(target, rows, positive, arity == 0)

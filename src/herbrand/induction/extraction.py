@@ -1,10 +1,10 @@
-"""From a trained machine to rules that can be read: a
-search for clauses, guided by the machine, and exact checks.
+"""Extraction of readable rules from a trained machine: a search for clauses, guided by the machine, and exact
+checks.
 
-The machine is asked twice. It labels the worlds that the search learns from, so the clauses describe what
-*it* concludes. And each of its input predicates is emptied in turn: those that hardly move its log-odds are
-left out of the clauses, unless nothing is found without them. Whether the clauses are right is then not asked
-of the machine at all: they are evaluated exactly on fresh worlds, small and large.
+The machine is used twice. It labels the worlds that the search learns from, so the clauses describe what *it*
+concludes. And each of its input predicates is emptied in turn: those that hardly move its log-odds are left
+out of the clauses, unless the search leaves errors without them. Whether the clauses are right does not
+depend on the machine: they are evaluated exactly on fresh worlds, small and large.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from herbrand.language.show import show
 from herbrand.language.syntax import Theory
 
 NEGLIGIBLE = 0.02
-"""A predicate that moves log-odds less than this share of
-what the most important one does is left out at first."""
+"""Share of the largest relevance at or below which a predicate is left out at first."""
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """Extracted clauses. ``relevance``: importance of each input predicate to the network; ``agreement``:
-    number of tuples on which clauses and network differ, in the worlds of the extraction."""
+    """Extracted clauses. ``relevance``: importance of each input predicate to the machine; ``agreement``:
+    marks of the clauses against the machine, in the worlds of the extraction."""
 
     clauses: tuple[Clause, ...]
     relevance: dict[str, float]
@@ -57,7 +56,7 @@ def extract(
     worlds: int = 40,
     limits: Limits | None = None,
 ) -> Extraction:
-    """Rules for what a trained machine concludes in random worlds of a task's own size."""
+    """Extract rules for what a trained machine concludes in random worlds of a task's training size."""
     sample = task.draw_for_training(rng, worlds, task.sizes[0])
     sample = labelled(conclude, sample)
     matters = relevance(task, conclude, sample)
@@ -71,7 +70,8 @@ def extract(
 def focused_search(
     examples: Examples, database: Database, matters: dict[str, float], limits: Limits | None = None
 ) -> Found:
-    """Clauses over the predicates that matter, the most important first; over all if that does not do."""
+    """Search for clauses over the relevant predicates, the most relevant first; over all if errors are
+    left."""
     order = sorted(matters, key=lambda name: -matters[name])
     relevant = [name for name in order if matters[name] > NEGLIGIBLE * matters[order[0]]]
     narrow = search(examples, database, limits, relevant) if relevant else Found((), 1, 0)
@@ -82,15 +82,15 @@ def focused_search(
 
 
 def labelled(conclude: Conclude, sample: Sample) -> Sample:
-    """The same worlds with what the machine concludes as the target."""
+    """The same worlds, with the machine's conclusions as the target."""
     with torch.no_grad():
         return replace(sample, target=(conclude(sample) > 0).float())
 
 
 def relevance(task: Task, conclude: Conclude, sample: Sample) -> dict[str, float]:
-    """For each input predicate, how far the log-odds move on average when it is true of nothing.
+    """Relevance of each input predicate: mean change of the log-odds when it is made false of everything.
 
-    Conclusions alone would not show it: where two predicates say the same, a machine may lean on either.
+    Changed conclusions would not show it: where two predicates say the same, a machine may use either.
     """
     with torch.no_grad():
         before = conclude(sample)
@@ -112,7 +112,7 @@ def verify(
     objects: int,
     batch: int = 20,
 ) -> Marks:
-    """The clauses evaluated exactly on fresh worlds, against the truth."""
+    """Evaluate the clauses exactly on fresh worlds, against the truth."""
     total = Marks(0, 0, 0)
     while total.worlds < worlds:
         sample = task.draw(rng, min(batch, worlds - total.worlds), objects)
@@ -124,7 +124,7 @@ def verify(
 
 
 def mistakes(clauses: Sequence[Clause], database: Database, target: str, truth: Rows) -> int:
-    """How many tuples the clauses derive wrongly or not at all."""
+    """Number of tuples that the clauses derive wrongly or not at all."""
     derived_rows = evaluated(clauses, database).tables.get(target)
     if derived_rows is None:
         return len(truth)

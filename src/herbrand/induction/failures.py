@@ -1,6 +1,6 @@
-"""Worlds that a machine was wrong about, kept to be met again.
+"""Pool of worlds that a machine got wrong, to be trained on again.
 
-What is taken to be met again is not kept any longer, unless it fails again. Of many failures the latest stay.
+Worlds that are taken leave the pool, unless they fail again. If there are too many, the latest stay.
 
 >>> pool = Failures(most=3)
 >>> pool.keep(Sample({1: torch.zeros(4, 5, 1)}, torch.zeros(4, 5)))
@@ -19,11 +19,11 @@ from herbrand.induction.task import Sample, joined
 from herbrand.tensor_files import within
 
 MOST = 300
-"""Worlds that are kept at most."""
+"""Most worlds in a pool."""
 
 
 class Failures:
-    """A pool of worlds of one size."""
+    """A pool of failed worlds, all of one size."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -34,12 +34,13 @@ class Failures:
         return 0 if self._held is None else self._held.worlds
 
     def keep(self, failed: Sample) -> None:
-        """These worlds join the pool; the oldest leave it where they are too many."""
+        """Add worlds to the pool; the oldest leave it where there are more than ``most``."""
         every = failed if self._held is None else joined([self._held, failed])
         self._held = every.take(np.arange(max(0, every.worlds - self.most), every.worlds))
 
     def taken(self, rng: np.random.Generator, count: int) -> list[Sample]:
-        """At most ``count`` worlds at random, out of the pool; nothing where it is empty."""
+        """Remove at most ``count`` random worlds and return them as one sample; an empty list if there are
+        none."""
         if self._held is None or not self.worlds or not count:
             return []
         order = rng.permutation(self.worlds)
@@ -48,7 +49,7 @@ class Failures:
         return [sample]
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """The pool by names to save it under."""
+        """Named tensors of the pool, for a file."""
         if self._held is None:
             return {}
         held = self._held
@@ -58,7 +59,7 @@ class Failures:
 
     @classmethod
     def of(cls, tensors: Mapping[str, torch.Tensor]) -> Failures:
-        """The pool that :meth:`tensors` gave."""
+        """Build a pool from the tensors of :meth:`tensors`."""
         pool = cls()
         if tensors:
             named = {int(arity): tensor for arity, tensor in within("predicates", tensors).items()}

@@ -1,4 +1,4 @@
-"""Given worlds as the tensors that a machine reads, and the tuples of the target that they tell of."""
+"""Tensors of example worlds for a machine, and the tuples of which the target is known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Vocabulary = Mapping[int, tuple[str, ...]]
 
 
 def by_arity(predicates: Mapping[str, int]) -> dict[int, tuple[str, ...]]:
-    """The vocabulary of predicates whose arities are given.
+    """Group predicate names by arity.
 
     >>> by_arity({"edge": 2, "red": 1, "after": 2})
     {2: ('edge', 'after'), 1: ('red',)}
@@ -27,7 +27,8 @@ def by_arity(predicates: Mapping[str, int]) -> dict[int, tuple[str, ...]]:
 
 
 def sample_of(worlds: Sequence[GivenWorld], vocabulary: Vocabulary, arity: int) -> Sample:
-    """One batch of all worlds, for a target of this arity; of smaller ones some objects are not there."""
+    """Build one batch of all worlds, for a target of this arity; ``present`` masks the padding of smaller
+    worlds."""
     count, largest = len(worlds), max(len(world.objects) for world in worlds)
     predicates = {
         width: torch.zeros(count, *[largest] * width, len(names)) for width, names in vocabulary.items()
@@ -50,12 +51,12 @@ def sample_of(worlds: Sequence[GivenWorld], vocabulary: Vocabulary, arity: int) 
 
 
 def known_rows(world: GivenWorld, arity: int) -> list[np.ndarray]:
-    """Tuples of which the target is known."""
+    """Tuples whose target is known: all that fit in a closed world, else the listed ones."""
     return [fitting_rows(world, arity)] if world.false is None else [world.true, world.false]
 
 
 def fitting_rows(world: GivenWorld, arity: int) -> np.ndarray:
-    """All tuples whose objects fit the target's places."""
+    """All tuples whose objects fit the arguments of the target."""
     if arity == 0:
         return np.zeros((1, 0), np.int64)
     axes = np.meshgrid(*[np.flatnonzero(fits) for fits in world.typed], indexing="ij")

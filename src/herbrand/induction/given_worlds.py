@@ -1,7 +1,8 @@
-"""The user's own example worlds: a folder of fact tables each, the target's true tuples among them.
+"""Example worlds of a user: a folder of fact tables each, with the true tuples of the target.
 
-Gives each world as numbered objects (:mod:`.objects`) and tuples. A world that lists false tuples of the
-target is taken at its word: only what it lists, true or false, is then known of the target there."""
+A world becomes numbered objects (:mod:`.objects`) and tuples. The target is closed in a world that lists only
+true tuples of it; it is open in a world that lists false ones too, so tuples that are not listed are unknown
+there."""
 
 from __future__ import annotations
 
@@ -28,8 +29,9 @@ from herbrand.program.usable import IGNORABLE, refuse_unusable
 
 @dataclass(frozen=True, eq=False)
 class GivenWorld:
-    """``objects`` by number; ``facts`` without the target; ``true`` and ``false`` tuples of the target, the
-    latter ``None`` where all others are false; ``typed``: which objects fit each place of the target."""
+    """One example world. ``objects`` by number; ``facts``: rows of each predicate but the target; ``true``
+    and ``false``: rows of the target, the latter ``None`` where all others are false; ``typed``: mask of the
+    objects that fit each argument of the target."""
 
     name: str
     objects: tuple[Object, ...]
@@ -41,8 +43,8 @@ class GivenWorld:
 
 @dataclass(frozen=True)
 class GivenWorlds:
-    """All worlds, and the vocabulary that they share:
-    predicate names with their arities, the target's apart."""
+    """All example worlds, and their common vocabulary: predicate names with their arities, the target's
+    apart."""
 
     target: str
     arity: int
@@ -63,10 +65,11 @@ def read_worlds(
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> GivenWorlds:
-    """The worlds of a folder; the theory's facts and ``facts`` hold in each of them, and rules derive more.
-    ``note`` is called with what was assumed when tables were read.
+    """Read the worlds of a folder; the theory's facts and ``facts`` hold in each, and rules derive more.
+    ``note`` is called with each assumption made in reading tables.
 
-    Raises with what is wrong: no world, an empty one, a target without examples or too wide, contradictions.
+    Raise if there is no world, one has no constants, the target has no examples, a predicate is many-valued,
+    soft, too wide or of several arities, or worlds with equal facts disagree about the target.
     """
     refuse_unusable(theory.statements, "induce", *IGNORABLE)
     signature = check(theory)
@@ -111,7 +114,7 @@ def read_world(
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> GivenWorld:
-    """One world from tables, in which the target need not be told of."""
+    """Read one world from tables, which may lack the target."""
     known, loaded = known_facts(theory, check(theory), fact_sources(facts), header, target)
     if note is not None:
         for text in loaded.notes:
@@ -122,7 +125,7 @@ def read_world(
 
 
 def _world_folders(folder: Path) -> list[Path]:
-    """Every folder in the folder; a folder of tables alone is one world."""
+    """Folders of the worlds: the inner folders, or the folder itself if it has none."""
     if not folder.is_dir():
         raise FactsError(
             f"there is no folder '{folder}'", hint="--worlds names a folder that holds a folder a world"
@@ -156,7 +159,7 @@ def _world(name: str, known: Signature, facts: Facts, target: str, arity: int) -
 
 
 def _typed(places: dict[str, np.ndarray], type_name: str, named_types: set[str], objects: int) -> np.ndarray:
-    """The objects of a declared type; all of them where the type was made up for a column."""
+    """Mask of the objects of a declared type; all objects if the type was invented for a column."""
     if type_name not in named_types:
         return np.ones(objects, bool)
     result = np.zeros(objects, bool)
@@ -217,11 +220,11 @@ def _refuse_unlearnable(given: GivenWorlds) -> None:
                     )
                 )
         if world.false is not None or all(other.false is not None for other in alike):
-            alike.append(world)  # of worlds that give all of the target one stands for those like it
+            alike.append(world)  # of equal closed worlds one is enough
 
 
 def _denies(one: GivenWorld, other: GivenWorld) -> bool:
-    """Whether one world takes a tuple of the target for false that another one lists as true."""
+    """Whether some tuple of the target is false in ``one`` world and listed as true in the ``other``."""
     known = one.true if one.false is None else one.false
     listed = set(map(tuple, known.tolist()))
     return any((tuple(row) in listed) == (one.false is not None) for row in other.true.tolist())

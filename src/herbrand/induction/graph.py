@@ -28,8 +28,8 @@ from herbrand.row_keys import by_number
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeGraph:
-    """``offsets`` [step, entity]: where in ``targets`` the neighbours of an entity begin. Step r goes along
-    relation r, and step r + R, of R relations, against it."""
+    """A knowledge graph. ``offsets`` [step, entity]: where in ``targets`` the neighbours of an entity begin.
+    Step r goes along relation r, and step r + R, of R relations, against it."""
 
     relations: tuple[str, ...]
     offsets: Rows
@@ -38,7 +38,8 @@ class KnowledgeGraph:
 
     @classmethod
     def of(cls, tables: Mapping[str, Rows], size: int, entities: Sequence[Object] = ()) -> KnowledgeGraph:
-        """``tables``: distinct rows of two entity numbers, by relation."""
+        """Build a graph of ``tables``, rows of two entity numbers by relation; refuse one whose index is too
+        large."""
         steps = 2 * len(tables)
         needed = steps * (size + 1) * 8
         if needed > allowed_bytes() / 2:
@@ -80,21 +81,21 @@ class KnowledgeGraph:
         return int(self.offsets[step, -1] - self.offsets[step, 0])
 
     def rows(self, step: int) -> Rows:
-        """The pairs of a step, in order."""
+        """Pairs of entities that a step connects, sorted."""
         sources = np.repeat(np.arange(self.size), np.diff(self.offsets[step]))
         return np.stack([sources, self.targets[self.offsets[step, 0] : self.offsets[step, -1]]], 1)
 
     def sources(self, step: int) -> np.ndarray:
-        """For each entity, whether the step leads on from it."""
+        """Whether the step leads on from each entity."""
         return np.diff(self.offsets[step]) > 0
 
     def loops(self, step: int) -> bool:
-        """Whether some entity has the step to itself."""
+        """Whether the step leads from some entity to itself."""
         rows = self.rows(step)
         return bool((rows[:, 0] == rows[:, 1]).any())
 
     def matrix(self, step: int) -> Any:
-        """The step as a sparse matrix of ones."""
+        """Sparse matrix of a step, with entries 1."""
         first, last = self.offsets[step, 0], self.offsets[step, -1]
         data = (np.ones(last - first, np.int64), self.targets[first:last], self.offsets[step] - first)
         return scipy.sparse.csr_matrix(data, shape=(self.size, self.size))
@@ -113,8 +114,8 @@ class KnowledgeGraph:
 
 
 def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[KnowledgeGraph, list[str]]:
-    """The graph of all binary relations of a theory's facts and of ``facts``, rules applied, and what was
-    assumed when tables were read. Raises where no relation has two arguments."""
+    """Read the graph of all binary relations of a theory's facts and of ``facts``, rules applied; also return
+    notes on what was assumed in reading tables. Raise FactsError if no relation has two arguments."""
     refuse_unusable(theory.statements, "induce", *IGNORABLE)
     tables, entities, notes = _pairs(theory, facts, header)
     if not any(len(rows) for rows in tables.values()):
@@ -126,8 +127,8 @@ def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[
 
 
 def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool | None = None) -> Rows:
-    """Triples ``[relation, subject, object]`` of other facts about a graph; what names an entity or a
-    relation that the graph does not have is -1 there."""
+    """Read triples ``[relation, subject, object]`` of other facts about a graph; an entity or relation that
+    the graph lacks is -1."""
     tables, entities, _ = _pairs(theory, facts, header)
     places = np.array([graph.number_of.get(entity, -1) for entity in entities], np.int64)
     triples = [np.zeros((0, 3), np.int64)]
@@ -140,8 +141,8 @@ def read_triples(theory: Theory, facts: Any, graph: KnowledgeGraph, header: bool
 def _pairs(
     theory: Theory, facts: Any, header: bool | None
 ) -> tuple[dict[str, Rows], tuple[Object, ...], list[str]]:
-    """The true rows of every predicate with two arguments, the constants in the order of their numbers, and
-    what was assumed when tables were read."""
+    """True rows of every predicate with two arguments, the constants in the order of their numbers, and notes
+    on what was assumed in reading tables."""
     known, loaded = known_facts(theory, check(theory), fact_sources(facts), header)
     binary = [p for p in known.predicates.values() if p.arity == 2 and p.value_type is None]
     types = dict.fromkeys(t for predicate in binary for t in predicate.types)

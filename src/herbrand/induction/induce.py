@@ -1,9 +1,9 @@
-"""Rules for a predicate from the user's own worlds: the Python side of ``herbrand induce``.
+"""Rule induction from a user's example worlds: the Python side of ``herbrand induce``.
 
-Clauses are searched for and evaluated exactly on every world. Where the search leaves errors and worlds are
+Clauses are searched for and evaluated exactly on every world. If the search leaves errors and worlds are
 small, a machine is trained on them; if it makes no error, it ranks the predicates for another search. One
-world in five is kept back from all of this, if there are five, and shows how well the rules carry over. Work
-is counted in steps, which the budget pays for; the clock only ends what a slow machine could not finish."""
+world in five, if there are five, is held out from all of this, to measure how well the rules carry over. The
+budget is counted in steps of work; the clock only ends what a slow machine could not finish."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ from herbrand.options.kinds import check_functions
 from herbrand.options.table import check, check_all
 
 LARGEST = 60
-"""Worlds with more objects are searched without a machine: its tensors grow with the cube."""
+"""Most objects of a world for training a machine, since its tensors grow with the cube; larger worlds are
+only searched."""
 
 MOST_EXAMPLES = 2_000_000
-"""Above so many negative tuples, the search sees a sample of them; the check is over all."""
+"""Negative tuples above which the search has a sample of them; errors are counted over all."""
 
 STEPS_A_MINUTE = 28_000.0
-"""Steps of the search that a minute of the budget pays for; machines of today do up to twice as many."""
+"""Steps of work in a minute of the budget; present computers do up to twice as many."""
 
 ENGINES = ("auto", "search", "nlm")
 
@@ -54,10 +55,10 @@ Watch = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class RuleReport:
-    """A rule of the target in the worlds learned from: it derives ``support`` true tuples and ``wrong`` false
-    ones. ``coverage``: the share of all true tuples; ``confidence``: how much of what it derives is true.
-    ``held_out_wrong``: false tuples that it derives in the worlds kept back. ``alternatives``: rules that the
-    examples do not distinguish from this one, but other worlds would."""
+    """Counts of a rule of the target in the training worlds: it derives ``support`` true tuples and ``wrong``
+    false ones. ``coverage``: share of all true tuples that it derives; ``confidence``: share of true ones
+    among what it derives. ``held_out_wrong``: false tuples that it derives in the held-out worlds.
+    ``alternatives``: rules that the examples do not distinguish from this one, but other worlds would."""
 
     rule: str
     support: int
@@ -69,7 +70,8 @@ class RuleReport:
 
     @property
     def weight(self) -> float:
-        """The confidence with one tuple more of each kind: what was never wrong is not certain."""
+        """Confidence with one more tuple of each kind (Laplace's estimate): a rule that was never wrong is
+        not certain."""
         return (self.support + 1) / (self.support + self.wrong + 2)
 
     @property
@@ -84,8 +86,8 @@ class RuleReport:
 
 @dataclass(frozen=True)
 class Induced:
-    """What was learned. ``errors`` are tuples on which the rules are wrong in the worlds learned from,
-    ``held_out_errors`` in those kept back (``None``: there were none); ``machine`` is ``None`` where none was
+    """Result of induction. ``errors``: tuples on which the rules are wrong in the training worlds,
+    ``held_out_errors`` in those held out (``None``: there were none); ``machine`` is ``None`` if none was
     trained."""
 
     theory: Theory
@@ -129,7 +131,7 @@ class Induced:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Keeps the trained machine, for :func:`herbrand.conclude`; raises where there is none."""
+        """Save the trained machine for :func:`herbrand.conclude`; raise UnsupportedError if there is none."""
         if self.machine is None or self.about is None:
             raise UnsupportedError(
                 "no machine was trained, so there is none to save",
@@ -173,16 +175,16 @@ def induce(
     watch: Watch | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Induced:
-    """Rules for ``target`` from a folder of worlds, within ``budget`` minutes.
+    """Learn rules for ``target`` from a folder of worlds, within ``budget`` minutes.
 
     ``theory``: declarations, facts that hold in every world, and rules that derive more predicates to learn
-    from. ``facts``: tables of facts that hold in every world, as a model takes them. ``noise``: the share of
-    the target's labels that may be wrong; 0 asks for rules without errors. ``engine``: ``search``; ``nlm``
-    trains a machine first; ``auto`` does so only where the search leaves errors. ``weights``: rules of the
-    target are written with how often they are right, as ``proofs`` (``head :- body @ weight``) or as
-    ``probabilities`` (``weight :: head :- body``). ``resume``: a file
-    that keeps the run, piece by piece; where it is there already, the run goes on from it. ``header`` and
-    ``note`` are those of a model too. ``seed`` draws what is drawn. ``watch`` is called after each step."""
+    from. ``facts``: tables of facts that hold in every world, as a model takes them. ``noise``: share of the
+    target's labels that may be wrong; 0 asks for rules without errors. ``engine``: ``search``; ``nlm`` trains
+    a machine first; ``auto`` does so only if the search leaves errors. ``weights``: rules of the target get
+    weights, as ``proofs`` (``head :- body @ weight``) or as ``probabilities`` (``weight :: head :- body``).
+    ``resume``: a file that keeps the run, piece by piece; if it exists, the run resumes from it. ``header``
+    and ``note`` are those of a model. ``seed``: of all random choices. ``watch`` is called after each
+    step."""
     check_all("induce", {"engine": engine, "target": target, "worlds": worlds})
     if engine not in ENGINES:
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))
@@ -230,7 +232,7 @@ def induce(
 
 @dataclass(frozen=True)
 class _Run:
-    """One call of :func:`induce`: what it learns from and may take; ``began``: by ``time.monotonic``."""
+    """One call of :func:`induce`: its inputs and limits; ``began``: start time by ``time.monotonic``."""
 
     given: GivenWorlds
     kept: Sequence[GivenWorld]
@@ -245,7 +247,7 @@ class _Run:
     journal: Journal | None
 
     def found(self) -> tuple[Found, _Trained]:
-        """By a search, by a machine and another search, or by the better of both."""
+        """Learn by a search, by a machine and another search, or by the better of both."""
         small = max(len(world.objects) for world in self.kept) <= LARGEST
         database, examples = self.tables.database, _examples(self.given, self.tables, self.seed)
         everything = dict.fromkeys(self.given.predicates, 1.0)
@@ -267,7 +269,8 @@ class _Run:
     def _searched(
         self, examples: Examples, database: Database, matters: dict[str, float], share: float
     ) -> Found:
-        """Within what is left, or ``share`` seconds of each minute of the budget where that is more."""
+        """Search within the time left, or within ``share`` seconds for each minute of the budget if that is
+        more."""
         if self.watch is not None:
             self.watch("searching for rules", 0.5)
         until = max(self.began + 60 * self.budget, time.monotonic() + share * self.budget)
@@ -276,7 +279,7 @@ class _Run:
 
 
 def _digest(theory: Theory, given: GivenWorlds) -> str:
-    """What tells these worlds, and what is said of all, from others."""
+    """Digest of the theory and the worlds, which identifies the input of a run."""
     made = hashlib.sha256(show(theory).encode())
     for world in given.worlds:
         known = [f"{name} {rows.shape} {rows.tobytes().hex()}" for name, rows in sorted(world.facts.items())]
@@ -287,14 +290,15 @@ def _digest(theory: Theory, given: GivenWorlds) -> str:
 
 
 def _explains(theory: Found, examples: Examples, noise: float) -> bool:
-    """True if the rules are right up to the noise."""
+    """Whether the rules are right up to the noise."""
     positives = int(examples.positive.sum())
     covered = positives - theory.missed + theory.wrong
     return Errors(theory.missed, theory.wrong, covered, positives, len(examples.rows)).within(noise)
 
 
 def _split(worlds: Sequence[GivenWorld], seed: int) -> tuple[tuple[GivenWorld, ...], tuple[GivenWorld, ...]]:
-    """One world in five is kept back; the others keep some positive."""
+    """Split the worlds into training worlds and held-out worlds, one in five; hold out none if no positive
+    were left to learn from."""
     order = np.random.default_rng(seed).permutation(len(worlds))
     back = {int(i) for i in order[: len(worlds) // 5]}
     kept = tuple(w for i, w in enumerate(worlds) if i not in back)
@@ -323,7 +327,8 @@ def _trained(
     watch: Watch | None,
     journal: Journal | None,
 ) -> _Trained:
-    """``journal``: the training is kept beside it after every exam, and in it that it has ended."""
+    """Train a machine on the given worlds. ``journal``: its end is recorded there, and after each exam the
+    training is saved in a file beside it."""
     task = _task(given, kept)
     plan = Plan(
         exam_every=400, batch=8, rate=0.005, exam_worlds=(len(kept), 1), rebuild_widest=True, margin=0.0
@@ -356,7 +361,7 @@ def _trained(
 
 
 def _task(given: GivenWorlds, kept: Sequence[GivenWorld]) -> Task:
-    """The worlds as a task: a draw is a choice among them; all of them where as many are asked for."""
+    """Task over the given worlds: a draw is a random choice of them, or all if as many are asked for."""
     vocabulary = by_arity(given.predicates)
     largest = max(len(world.objects) for world in kept)
     whole = sample_of(kept, vocabulary, given.arity)
@@ -392,8 +397,8 @@ def _world(world: GivenWorld) -> World:
 def _reports(
     target: str, here: _WorldTables, back: _WorldTables | None, theory: Found, seed: int
 ) -> tuple[RuleReport, ...]:
-    """How each rule of the target does, and which others the examples do not distinguish from it; ``here``
-    are the worlds learned from, with what the rules derive, and ``back`` those kept back."""
+    """Report on each rule of the target, with others that the examples do not distinguish from it; ``here``
+    are the training worlds, with all derived rows, and ``back`` the held-out ones."""
     clauses = theory.clauses
     shuffled = evaluated(clauses, _shuffled(here.database.without(target), seed))
     reports = []
@@ -427,8 +432,8 @@ def _shown(clause: Clause) -> str:
 
 
 def _shuffled(database: Database, seed: int) -> Database:
-    """Other worlds of the same objects: of each table half of the rows, their columns shuffled in each world.
-    Rules that derive the same there mean the same, as far as can be seen."""
+    """Random worlds of the same objects: half of the rows of each table, with columns shuffled within each
+    world. Rules that derive the same there are taken to be equivalent."""
     rng = np.random.default_rng(seed)
     for name, rows in list(database.tables.items()):
         if database.arities[name] and len(rows):
@@ -445,7 +450,7 @@ def _shuffled(database: Database, seed: int) -> Database:
 
 @dataclass(frozen=True, eq=False)
 class _WorldTables:
-    """Worlds as tables, and the rows of the target that are true there, and that are known to be false."""
+    """Worlds as a database, with the rows of the target that are known to be ``true`` and ``false`` there."""
 
     database: Database
     true: Rows
@@ -464,11 +469,11 @@ class _WorldTables:
         return cls(database, np.concatenate(true), np.concatenate(false))
 
     def with_derived(self, clauses: Sequence[Clause]) -> _WorldTables:
-        """The same worlds with all that clauses derive in them."""
+        """The same worlds with all rows that clauses derive."""
         return replace(self, database=evaluated(clauses, self.database))
 
     def errors(self, target: str) -> int:
-        """Known tuples of the target on which what was derived of it is wrong."""
+        """Number of known tuples of the target on which the derived rows are wrong."""
         rows = self.database.tables.get(target)
         if rows is None:
             return len(self.true)
@@ -478,13 +483,13 @@ class _WorldTables:
 
 
 def _placed(rows: Rows, start: int) -> Rows:
-    """Rows of a world's objects, numbered among those of all; of a target without arguments the world's
+    """Renumber rows of a world by objects of all worlds; for a target without arguments, by the world's
     number."""
     return rows + start if rows.shape[1] else np.full((len(rows), 1), start)
 
 
 def _examples(given: GivenWorlds, tables: _WorldTables, seed: int) -> Examples:
-    """What is searched with: all positives, and as many negatives as can be looked at."""
+    """Examples of a search: all positives, and at most ``MOST_EXAMPLES`` random negatives."""
     negatives = tables.false
     if len(negatives) > MOST_EXAMPLES:
         chosen = np.random.default_rng(seed).choice(len(negatives), MOST_EXAMPLES, replace=False)
@@ -500,8 +505,9 @@ def _result(
     reports: Sequence[RuleReport],
     weights: str | None,
 ) -> Theory:
-    """The given theory without facts, declarations of invented predicates if it has any, and the rules; those
-    of the target, which ``reports`` are about in their order, with ``weights`` if any are asked for."""
+    """Theory of the result: the given one without facts, declarations of invented predicates if it declares
+    any, and the rules. With ``weights``, rules of the target are weighted by ``reports``, which are in their
+    order."""
     statements: list[Statement] = [s for s in theory.statements if not isinstance(s, FactRows)]
     if theory.predicates:
         types = {p.name: p.types for p in theory.predicates}

@@ -1,8 +1,8 @@
-"""What a search found, piece by piece, in a file: a run that was cut off repeats it without the work.
+"""Results of a search, piece by piece, in a file: an interrupted run resumes without repeating the work.
 
-Equal inputs lead a search the same way, so that its n-th piece of work finds what it found before. Each piece
-is appended once it is done; one that a killed process left unfinished is dropped. What the clock cut short is
-never appended, so the file of a run that ran out of time leads on as well.
+Equal inputs lead a search the same way, so its n-th piece of work has the same result in every run. Each
+piece is appended once it is done; one that a killed process left unfinished is dropped. What the clock cut
+short is never appended, so a run that ran out of time can resume as well.
 
 >>> import tempfile
 >>> path = Path(tempfile.mkdtemp()) / "run"
@@ -29,14 +29,14 @@ from herbrand.errors import HerbrandError
 from herbrand.files import irregular, is_taken, refuse_unwritable
 
 BEGINS = b"herbrand induce 1\n"
-"""How a file begins; the number is raised when records change."""
+"""First bytes of a file; the number is raised when records change."""
 
 _LENGTH = struct.Struct(">I")
 
 
 @dataclass
 class Journal:
-    """``known``: records that are still to be gone through."""
+    """A file of results. ``known``: records that are still to be replayed."""
 
     path: Path
     file: IO[bytes]
@@ -44,7 +44,8 @@ class Journal:
 
     @classmethod
     def opened(cls, path: str | Path, about: Mapping[str, Any]) -> Journal:
-        """The file, a new one if there is none; raises where it is of another run, or of another kind."""
+        """Open the file, a new one if there is none; raise HerbrandError if it is of another run, or of
+        another kind."""
         refuse_unwritable(path, folders=True)
         kind = irregular(path)
         if kind is not None:
@@ -55,7 +56,7 @@ class Journal:
             journal = cls(place, place.open("ab"))
             try:
                 journal._begin(about)
-            except BaseException:  # else whoever holds the error holds the file
+            except BaseException:  # else the error's traceback keeps the file open
                 journal.close()
                 raise
         except OSError as error:
@@ -63,7 +64,7 @@ class Journal:
         return journal
 
     def _begin(self, about: Mapping[str, Any]) -> None:
-        """Read what is there, or begin the file."""
+        """Read the records of the file, or begin it."""
         if is_taken(self.file.fileno()):
             raise HerbrandError(
                 f"'{self.path}' is kept by a run that goes on", hint="wait for it, or name another file"
@@ -84,7 +85,8 @@ class Journal:
             self._append(dict(about))
 
     def taken(self, at: Any) -> Any | None:
-        """What was found at the next place, if that is known; raises where the record is of another place."""
+        """Result at the next place, ``None`` if it is not recorded; raise HerbrandError if the record is of
+        another place."""
         if not self.known:
             return None
         place, value = self.known.popleft()
@@ -96,11 +98,11 @@ class Journal:
         return value
 
     def add(self, at: Any, value: Any) -> None:
-        """Keep what was found at a place."""
+        """Append the result at a place."""
         self._append([at, value])
 
     def close(self) -> None:
-        with suppress(OSError):  # on a full disk, of a piece that could not be appended
+        with suppress(OSError):  # on a full disk, closing tries again to write the last piece
             self.file.close()
 
     def _append(self, record: Any) -> None:
@@ -113,12 +115,12 @@ class Journal:
 
 
 def _plain(number: Any) -> Any:
-    """A number of numpy's as one of Python's."""
+    """Convert a number of NumPy to one of Python."""
     return number.item()
 
 
 def _records(data: bytes) -> Iterator[tuple[Any, int]]:
-    """The whole records, each with where it ends; the first that is not whole ends them."""
+    """Yield the complete records, each with its end; stop at the first that is not complete."""
     start = len(BEGINS)
     while start + _LENGTH.size <= len(data):
         begins = start + _LENGTH.size
@@ -133,7 +135,7 @@ def _records(data: bytes) -> Iterator[tuple[Any, int]]:
 
 @contextmanager
 def journal_at(path: str | Path | None, about: Callable[[], Mapping[str, Any]]) -> Iterator[Journal | None]:
-    """The journal of a run while it goes on; ``None`` where no file is named."""
+    """Journal of a run while it goes on; ``None`` if no file is named."""
     if path is None:
         yield None
         return
@@ -142,7 +144,7 @@ def journal_at(path: str | Path | None, about: Callable[[], Mapping[str, Any]]) 
 
 
 def refuse_another(path: str | Path, about: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    """Raise unless the run saved in a file is ours: what we are, and what it was said to be."""
+    """Raise HerbrandError unless the run saved in a file is described as ours is."""
     for name, value in ours.items():
         if about.get(name) != value:
             raise HerbrandError(

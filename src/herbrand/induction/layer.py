@@ -5,8 +5,8 @@ argument more (reduced by exists and forall), in every order of the arguments, t
 that all objects share. Channel by channel it equals the original layer: ``[expanded | own | exists and
 forall of each channel in turn]`` for each permutation in turn.
 
-A :class:`Group` keeps what residual links carry as blocks side by side: nothing is copied from layer to
-layer, and the quantifiers of a block are taken once, however many layers read them.
+A :class:`Group` keeps the predicates that residual links pass on as blocks side by side: nothing is copied
+from layer to layer, and the quantifiers of a block are computed once, however many layers read them.
 
 >>> layer = LogicLayer((0, 0, 3, 0), width=8)
 >>> relations = Group((torch.rand(2, 5, 5, 3),))
@@ -31,7 +31,7 @@ from herbrand.induction.reductions import reduced
 
 @dataclass(eq=False)
 class Dense:
-    """A block that is stored: ``[worlds, m * arity, channels]``."""
+    """A stored block of predicates: ``[worlds, m * arity, channels]``."""
 
     tensor: torch.Tensor
     _reduced: torch.Tensor | None = field(default=None, repr=False)
@@ -44,7 +44,7 @@ class Dense:
 
 @dataclass(eq=False)
 class Unstored:
-    """A block that only quantifiers will read, kept as the addends it is the sigmoid of."""
+    """A block that only quantifiers read: the sigmoid of the sum of ``addends`` and ``bias``, not stored."""
 
     addends: tuple[torch.Tensor, ...]
     bias: torch.Tensor
@@ -89,9 +89,9 @@ class Group:
 
 
 class LogicUnit(nn.Module):
-    """The network that makes the new predicates of one arity.
+    """The network that computes the new predicates of one arity.
 
-    ``expanded``, ``own``, ``reduced``: how many channels come from each side; ``width``: how many it makes;
+    ``expanded``, ``own``, ``reduced``: number of channels read from each side; ``width``: number computed;
     ``hidden``: the widths of hidden layers (none in the paper's experiments).
     """
 
@@ -107,7 +107,7 @@ class LogicUnit(nn.Module):
 
     @property
     def first(self) -> nn.Linear:
-        """The product with everything that the unit reads."""
+        """The first linear layer, which reads all inputs."""
         return cast("nn.Linear", self.layers[0])
 
     def forward(
@@ -142,10 +142,10 @@ class LogicUnit(nn.Module):
 
 
 class LogicLayer(nn.Module):
-    """Units for the arities in ``needed`` (all by default) that have something to read.
+    """A layer: a unit for each arity in ``needed`` (all by default) that has something to read.
 
-    ``channels``: how many predicates of each arity come in, from nullary on; their number is the breadth plus
-    one. ``outputs``: how many go out.
+    ``channels``: number of input predicates of each arity, from nullary to the breadth. ``outputs``: number
+    of output predicates of each arity.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class LogicLayer(nn.Module):
         self.outputs = tuple(outputs)
 
     def unit(self, arity: int) -> LogicUnit | None:
-        """The unit that makes new predicates of an arity, if there is one."""
+        """The unit of an arity, ``None`` if there is none."""
         return cast("LogicUnit", self.units[str(arity)]) if str(arity) in self.units else None
 
     def forward(

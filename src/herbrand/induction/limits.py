@@ -1,4 +1,5 @@
-"""How wide and how long a search may be; work is counted in steps, which no clock measures.
+"""Limits of a search: sizes, and work. Work is counted in steps, not seconds, so that equal inputs lead to
+equal results.
 
 >>> whole = Effort(most=100)
 >>> part = whole.part(0.25)
@@ -16,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from herbrand.induction.journal import Journal
 
 NOISE = 0.3
-"""The share of labels that may be wrong where nothing else is given."""
+"""Default share of labels that may be wrong."""
 
 
 @dataclass
 class Effort:
-    """Steps of work that were done, and may be; those of a part count for the ``whole`` too."""
+    """A budget of work: ``done`` steps of ``most``. Steps of a part count in its ``whole`` too."""
 
     done: float = 0
     most: float = 10_000
@@ -43,27 +44,28 @@ class Effort:
 
     @property
     def account(self) -> list[float]:
-        """What was done so far, here and in each whole that this is a part of."""
+        """Steps done so far, here and in each enclosing ``whole``."""
         return [self.done, *([] if self.whole is None else self.whole.account)]
 
     def set_account(self, done: Sequence[float]) -> None:
-        """Take up where so much was done."""
+        """Restore the steps of an :attr:`account`."""
         self.done = done[0]
         if self.whole is not None:
             self.whole.set_account(done[1:])
 
     def part(self, share: float) -> Effort:
-        """A share of what is left, for what may lead nowhere."""
+        """Budget of a ``share`` of the steps left, for a stage that may lead nowhere."""
         return Effort(most=self.left * share, whole=self)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """``literals`` in a body, ``spread``: bindings that a join may make of one, on average; ``beam`` bodies
-    that go on, ``clauses`` of a theory, ``sample`` examples of each kind that guide; ``exceptions`` to
-    exceptions; ``noise``: the share of labels that may be wrong; ``recursive``: the target may stand in
-    bodies; ``effort``: work that was done and may be; ``until``, a time of ``time.monotonic`` that ends the
-    search between two steps; ``journal``: what was found before, and where it is kept."""
+    """Limits of a search. ``literals``: most literals of a body; ``spread``: most bindings that a join makes
+    of one, on average; ``beam``: width of a beam; ``clauses``: most clauses of a theory; ``sample``: most
+    examples of each label that guide the search; ``exceptions``: depth of exceptions to exceptions;
+    ``noise``: share of labels that may be wrong; ``recursive``: whether bodies may contain the target;
+    ``until``: a time of ``time.monotonic`` that ends the search between two steps; ``journal``: recorded
+    results of an earlier run, and where new ones are kept; ``effort``: the budget of work."""
 
     literals: int = 7
     spread: float = float("inf")
@@ -79,7 +81,7 @@ class Limits:
 
     @property
     def late(self) -> bool:
-        """True if the clock has ended the search."""
+        """Whether the time limit has passed."""
         return self.until is not None and time.monotonic() > self.until
 
     @property
@@ -87,5 +89,5 @@ class Limits:
         return self.late or self.effort.over
 
     def part(self, share: float, **changes: float) -> Limits:
-        """The same for a share of the work that is left, with other limits if they are given."""
+        """The same limits with a ``share`` of the work that is left; ``changes`` replace other limits."""
         return replace(self, effort=self.effort.part(share), **changes)

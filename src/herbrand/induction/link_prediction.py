@@ -1,9 +1,9 @@
-"""How well rules predict triples that were left out: filtered mean reciprocal rank and hits.
+"""Link prediction by rules: filtered mean reciprocal rank and hits on triples that were left out.
 
-For every triple two questions are asked, for its object and for its subject. The answer's rank is among all
-entities except those that are right as well, by the known triples or the others left out. A candidate's score
-is the largest weight of a rule that derives it, ties broken by the next largest; or noisy-or, one minus the
-product of what each rule leaves open. Among equals the mean rank counts.
+Each triple gives two questions, for its object and for its subject. The answer is ranked among all entities
+except other right answers, known or left out (filtered). A candidate's score is the largest weight of a rule
+that derives it, ties broken by the next largest; or noisy-or, one minus the product of one minus each weight.
+Among equals the mean rank counts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from herbrand.induction.mining import MinedRule
 from herbrand.induction.ranking import Neighbours, Questions, Rules, ranks_by
 
 MOST_STEPS = 20_000
-"""Steps by which one rule answers one question; a rule that leads to more entities says little of each."""
+"""Most steps of one rule for one question; a rule that leads to more entities is little evidence for each."""
 
 
 @dataclass(frozen=True)
 class LinkScores:
-    """``questions``: two for each triple. ``by_max`` and ``by_noisy_or``: mean reciprocal rank, and the
-    shares of answers among the first 1, 3 and 10."""
+    """Scores of link prediction. ``questions``: number of them, two for each triple; ``by_max`` and
+    ``by_noisy_or``: mean reciprocal rank, and the shares of answers among the first 1, 3 and 10."""
 
     questions: int
     by_max: tuple[float, float, float, float]
@@ -52,8 +52,8 @@ class LinkScores:
 
 
 def link_scores(graph: KnowledgeGraph, rules: Sequence[MinedRule], triples: Rows) -> LinkScores:
-    """Scores of rules, the largest weight first, on triples ``[relation, subject, object]``; -1 stands for
-    what the graph does not have. An answer that is no entity of the graph has an endless rank."""
+    """Score rules, the largest weight first, on triples ``[relation, subject, object]``; -1 is a name that
+    the graph lacks, and both ranks of such a triple are infinite."""
     ranks = [np.zeros((0, 2))]
     for relation in np.unique(triples[:, 0]):
         own = triples[triples[:, 0] == relation, 1:]
@@ -95,7 +95,7 @@ def _ranks(
 
 
 def _also_right(graph: KnowledgeGraph, relation: int, questions: Rows, reverse: bool) -> tuple[Rows, Rows]:
-    """For each question, from ``starts`` on, the entities that are right without being its answer."""
+    """Other right answers of each question: where those of each begin, and entities."""
     step = graph.inverse(relation) if reverse else relation
     others: dict[int, set[int]] = {}
     for first, answer in questions.tolist():

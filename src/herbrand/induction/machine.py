@@ -1,11 +1,12 @@
-"""The Neural Logic Machine: layers one after the other, from the facts of worlds to conclusions about them.
+"""The Neural Logic Machine (Dong et al., ICLR 2019): layers from the facts of worlds to conclusions about
+them.
 
 >>> machine = LogicMachine((0, 0, 4), depth=4, breadth=3, target_arity=1)
 >>> machine([None, None, torch.rand(2, 10, 10, 4)])[1].shape
 torch.Size([2, 10, 32])
 
-With ``target_arity``, units whose predicates never reach a predicate of that arity do not exist, and their
-conclusions are ``None``. A widest group that only quantifiers read is never stored.
+With ``target_arity``, units whose predicates never reach a predicate of that arity are not built, and
+conclusions of other arities are ``None``. A widest group that only quantifiers read is never stored.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ WIDEST = 4
 """The largest breadth: quaternary predicates."""
 
 SPREAD = 3.0
-"""For tasks that need several steps: how far fresh weights lie from zero, in units of one over the root of
-the number of inputs. A sigmoid passes on a quarter of a difference at most: with the usual spread of 1,
-what four layers conclude hardly differs from object to object, and there is little to learn from."""
+"""Range of fresh weights for tasks that need several steps, in units of one over the root of the number of
+inputs. A sigmoid passes on a quarter of a difference at most: with the usual spread of 1, what four layers
+conclude hardly differs from object to object, and there is little to learn from."""
 
 Predicates = Sequence[torch.Tensor | None] | Mapping[int, torch.Tensor]
 """A tensor ``[worlds, m * arity, channels]`` for each arity that has predicates."""
@@ -37,12 +38,11 @@ Predicates = Sequence[torch.Tensor | None] | Mapping[int, torch.Tensor]
 class LogicMachine(nn.Module):
     """``depth`` layers over predicates of up to ``breadth`` arguments.
 
-    ``inputs``: how many predicates of each arity a world has, from nullary on. ``width``: how many
-    predicates of each arity a layer makes, one number or one an arity. ``hidden``: hidden widths of the
-    units. ``residual``: a layer also hands on what it was given. ``target_arity``: keep only what
-    conclusions of this arity need. ``rebuild_widest``: predicates of ``breadth`` arguments read narrower
-    ones only, so that nothing of size ``m ** breadth`` is ever stored; they can still join what narrower
-    ones say."""
+    ``inputs``: number of predicates of each arity in a world, from nullary on. ``width``: number of
+    predicates of each arity that a layer computes, one number or one an arity. ``hidden``: hidden widths of
+    the units. ``residual``: whether a layer also passes on its inputs. ``target_arity``: keep only what
+    conclusions of this arity need. ``rebuild_widest``: predicates of ``breadth`` arguments read narrower ones
+    only, so that nothing of size ``m ** breadth`` is ever stored; they can still join narrower ones."""
 
     def __init__(
         self,
@@ -79,10 +79,10 @@ class LogicMachine(nn.Module):
     def forward(
         self, predicates: Predicates, present: torch.Tensor | None = None
     ) -> list[torch.Tensor | None]:
-        """Conclusions for each arity, ``[worlds, m * arity, channels]`` or ``None``.
+        """Compute conclusions for each arity, ``[worlds, m * arity, channels]`` or ``None``.
 
-        ``present``: ``[worlds, m]``, which objects each world of the batch has; what is said of others means
-        nothing. Raises where an input does not fit, or where the result would not fit into memory.
+        ``present``: ``[worlds, m]``, mask of the objects in each world of the batch; conclusions about others
+        mean nothing. Raise if an input does not fit, or if the result would not fit into memory.
         """
         groups, worlds, objects = self._groups(predicates, present)
         self._refuse_too_large(worlds, objects)
@@ -93,8 +93,8 @@ class LogicMachine(nn.Module):
         return [group.tensor() if arity == self.target_arity else None for arity, group in enumerate(groups)]
 
     def estimated_bytes(self, worlds: int, objects: int, training: bool = False) -> int:
-        """About how much memory a pass takes beside the
-        weights: what is kept, and twice the largest tensor."""
+        """Estimate the memory of a pass beside the weights: what is kept, and twice the largest tensor, or
+        three times in training."""
         kept, largest = 0, 0
         for number, layer in enumerate(self.each_layer()):
             unstored = self._unstored(number)
@@ -107,7 +107,8 @@ class LogicMachine(nn.Module):
         return kept + (3 if training else 2) * largest
 
     def _unstored(self, number: int) -> set[int]:
-        """The widest arity, where no later unit of it reads it and this one reads narrower groups alone."""
+        """Set of the widest arity, if only quantifiers read its new predicates and its unit reads narrower
+        groups alone; else empty."""
         layers = self.each_layer()
         unit = layers[number].unit(self.breadth)
         if unit is None or self._hidden or self.breadth < 2 or unit.parts[1]:
@@ -172,7 +173,7 @@ def _sizes(given: Mapping[int, torch.Tensor], present: torch.Tensor | None) -> t
 
 
 def _needed(depth: int, breadth: int, target: int | None) -> list[set[int]]:
-    """The arities that each layer must make, from the first layer to the last."""
+    """Arities that each layer must compute, from the first layer to the last."""
     if target is None:
         return [set(range(breadth + 1))] * depth
     arities = [{target}]
@@ -183,7 +184,8 @@ def _needed(depth: int, breadth: int, target: int | None) -> list[set[int]]:
 
 
 def draw_weights(module: nn.Module, seed: int, spread: float) -> None:
-    """Fresh weights for every product in a module, uniform within ``spread`` over the root of its inputs.
+    """Draw the weights of every linear layer in a module, uniform within ``spread`` over the root of its
+    inputs.
 
     Equal seeds give equal weights."""
     generator = torch.Generator().manual_seed(seed)
@@ -196,7 +198,8 @@ def draw_weights(module: nn.Module, seed: int, spread: float) -> None:
 
 
 def _check_counts(**given: Any) -> None:
-    """Raise for what should be counts and is not; a text is no sequence of them."""
+    """Raise UnsupportedError unless each argument is a collection of whole numbers from 0 on; a text is
+    none."""
     for name, counts in given.items():
         listed = isinstance(counts, Collection) and not isinstance(counts, str | bytes | Mapping)
         if not listed or not all(is_whole(count) and int(count) >= 0 for count in counts):

@@ -2,8 +2,8 @@
 
 A ternary group made of binary ones alone is ``sigmoid(A(x, y) + B(y, z) + C(x, z))``, and sigmoid is
 monotone, so ``exists z`` is ``sigmoid(A(x, y) + max over z of (B(y, z) + C(x, z)))``: a product of matrices
-in the algebra of max and plus. It is computed tile by tile; no tensor of ``m³`` cells exists, neither on
-the way forth nor back."""
+in the algebra of max and plus. It is computed tile by tile; no tensor of ``m³`` cells exists, neither forward
+nor backward."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ def reduced_sum(
 
     ``addends``: ``r >= 2`` tensors ``[worlds, m * (r - 1), width]``; the result is ``[worlds, m * (r - 1),
     2 width]``."""
+    # The last addend and the bias do not depend on the last axis: they are added after it is reduced.
     best = _Best.apply(present, *addends[:-1])
     within = (addends[-1] + bias).unsqueeze(-1)
     return torch.sigmoid(best + within).flatten(-2)
 
 
 class _Best(torch.autograd.Function):
-    """``[worlds, m * (r - 1), width, 2]``: the largest and the smallest sum over the last object axis."""
+    """Autograd function of the largest and the smallest sum over the last object axis:
+    ``[worlds, m * (r - 1), width, 2]``."""
 
     @staticmethod
     def forward(ctx: Any, present: torch.Tensor | None, *addends: torch.Tensor) -> torch.Tensor:
@@ -68,7 +70,8 @@ class _Best(torch.autograd.Function):
 
 
 def _sum(addends: Sequence[torch.Tensor], place: Place, kept: bool) -> torch.Tensor:
-    """The sum of a tile; unless places are kept, with the last object axis outermost in memory."""
+    """Sum of the addends in a tile. Unless indices are ``kept``, the last object axis is outermost in memory,
+    which is faster to reduce."""
     parts = [addend_at(addend, place, axis).unsqueeze(1 + axis) for axis, addend in enumerate(addends)]
     shape = list(torch.broadcast_shapes(*(part.shape for part in parts)))
     shape[1] = place[1].stop - place[1].start

@@ -1,4 +1,4 @@
-"""Rules of one large world: the Python side of ``herbrand induce`` without ``--worlds``."""
+"""Rule mining in one large world: the Python side of ``herbrand induce`` without ``--worlds``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from herbrand.options.kinds import check_functions
 from herbrand.options.table import check, check_all
 
 SHOWN = 20
-"""Rules that are listed with their counts; JSON has all."""
+"""Most rules that are listed with their counts; JSON has all."""
 
 
 @dataclass(frozen=True)
 class Mined:
-    """``rules``, the largest weight first, and ``theory``, which has them as ``head :- body @ weight`` or as
-    ``weight :: head :- body``.
-    ``links``: how well they predict the triples left out."""
+    """Result of mining. ``rules``, the largest weight first, and ``theory``, which has them as
+    ``head :- body @ weight`` or as ``weight :: head :- body``. ``links``: scores of link prediction on the
+    held-out triples."""
 
     theory: Theory
     graph: KnowledgeGraph
@@ -49,7 +49,7 @@ class Mined:
 
     @property
     def report(self) -> str:
-        """The first rules with their counts, and how well all of them predict."""
+        """The first rules with their counts, and the scores of link prediction by all of them."""
         lines = [self._line(rule) for rule in self.rules[:SHOWN]]
         if len(self.rules) > SHOWN:
             lines.append(f"and {len(self.rules) - SHOWN:,} more")
@@ -104,16 +104,15 @@ def mine(
     watch: Callable[[str, float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Mined:
-    """Weighted rules for ``target``, or for each binary relation in turn, from one large world.
+    """Mine weighted rules for ``target``, or for each binary relation in turn, from one large world.
 
     ``theory``: declarations, facts, and rules that derive more relations. ``facts``: tables, as a model takes
-    them. ``length``: literals of a body. ``held_out``: triples that were left out, in the same form, to
-    measure link prediction on. A rule's weight is support / (derived pairs + 5); asked with ``depth=1``, the
-    algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``weights``:
-    ``probabilities`` writes ``weight :: head :- body`` in place of ``head :- body @ weight``.
-    ``resume``: a file that keeps the rules, relation by relation; where it is there already, the run goes on
-    from it. ``header`` and ``note`` are those of a model. ``seed`` draws what is drawn. ``watch`` is called
-    with what is done and how much of it."""
+    them. ``length``: most literals of a body. ``held_out``: triples that were left out, in the same form, to
+    measure link prediction on. A rule's weight is support / (derived pairs + 5); in queries with ``depth=1``,
+    the algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``weights``: ``probabilities``
+    writes ``weight :: head :- body`` in place of ``head :- body @ weight``. ``resume``: a file that keeps the
+    rules, relation by relation; if it exists, the run resumes from it. ``header`` and ``note`` are those of a
+    model. ``seed``: of all random choices. ``watch`` is called with what is done and how much of it."""
     check_all("induce", {"seed": seed, "length": length, "weights": weights})
     check("induce", {"target": target, "resume": resume})
     check_functions(watch=watch, note=note)
@@ -149,7 +148,7 @@ def mine(
 
 
 def _digest(theory: Theory, graph: KnowledgeGraph) -> str:
-    """What tells this graph from others."""
+    """Digest of the theory and the graph, which identifies the input of a run."""
     made = hashlib.sha256(show(theory).encode())
     made.update(repr((graph.relations, graph.entities)).encode())
     made.update(graph.offsets.tobytes() + graph.targets.tobytes())

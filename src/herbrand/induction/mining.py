@@ -1,5 +1,5 @@
-"""Rules of a knowledge graph, with how often they are right: which walks lead from subject to object of a
-relation, and which constants go with which.
+"""Mining of weighted rules from a knowledge graph: walks from the subject to the object of a relation, and
+constants that occur together.
 
 >>> people = [("person", True, name) for name in "abcd"]
 >>> tables = {"parent": np.array([[0, 1], [1, 2], [3, 1]]), "grand": np.array([[0, 2]])}
@@ -29,24 +29,25 @@ from herbrand.language.syntax import Choice, Rule
 from herbrand.loops import chosen
 
 PRIOR = 5
-"""Pairs that a rule is taken to have derived wrongly before any is seen: seen twice is not certain."""
+"""Wrong pairs that are added to those of every rule: one that was right twice is not certain."""
 
 BUFFER = 1_000_000
 MOST_STEPS = 100_000
-"""Steps looked at for one sampled triple; of an entity with more around it a part is enough."""
+"""Most steps that are tried for one sampled triple; around an entity with more, a part is enough."""
 
 HUBS = 5.0
-"""Walks meet entities of many neighbours more often than others: by how much, roughly."""
+"""Rough ratio of the neighbours of an entity that a walk visits to the mean, since walks visit entities of
+many neighbours more often."""
 
 WALK_STEPS = 4_000_000
-"""Steps by which one body is measured. Above, a random part of the subjects stands for all."""
+"""Most steps to measure one body. Above, it is estimated from a random part of the subjects."""
 
 
 @dataclass(frozen=True)
 class MiningLimits:
-    """``length``: literals of a body; ``support``: triples that a rule must derive; ``confidence``: at least;
-    ``sample``: triples of each relation whose surroundings propose rules; ``constants``: rules with constants
-    kept for each relation."""
+    """Limits of mining. ``length``: most literals of a body; ``support``: fewest triples that a rule must
+    derive; ``confidence``: least confidence; ``sample``: triples of each relation whose surroundings propose
+    rules; ``constants``: most rules with constants for each relation."""
 
     length: int = 3
     support: int = 3
@@ -59,12 +60,12 @@ class MiningLimits:
 @dataclass(frozen=True)
 class MinedRule:
     """A rule for relation ``head``: a walk of ``steps`` from the subject to the object, or with ``constant``
-    the triples of this entity (the object, or with ``of_subject`` the subject) where the other one is a
-    source of the only step, towards ``end`` if that is not -1.
+    the triples of this entity (the object, or with ``of_subject`` the subject) whose other entity is a source
+    of the only step, towards ``end`` if that is not -1.
 
-    ``support`` of the ``body`` pairs that it derives are known, ``pca_body`` have a subject of which some
-    triple is known (with ``of_subject`` an object). Where not ``exact``, these are estimates from a random
-    part of the subjects. ``triples`` are in the relation."""
+    ``support``: derived pairs that are known, of ``body`` derived pairs; ``pca_body``: those whose subject
+    (with ``of_subject``, object) is in some known triple. If not ``exact``, these are estimates from a random
+    part of the subjects. ``triples``: size of the relation."""
 
     head: int
     steps: tuple[int, ...]
@@ -83,21 +84,23 @@ class MinedRule:
 
     @property
     def pca_confidence(self) -> float:
-        """Confidence if a subject of which some triple is known has no unknown ones."""
+        """Confidence under the partial completeness assumption (AMIE): a subject with a known triple has no
+        unknown ones."""
         return self.support / max(self.pca_body, 1)
 
     @property
     def coverage(self) -> float:
-        """The share of the head's triples that the rule derives."""
+        """Share of the head's triples that the rule derives."""
         return self.support / max(self.triples, 1)
 
     @property
     def weight(self) -> float:
-        """Confidence with PRIOR wrong pairs more."""
+        """Confidence with ``PRIOR`` more wrong pairs."""
         return self.support / (self.body + PRIOR)
 
     def clause(self, graph: KnowledgeGraph) -> Clause:
-        """The rule as it was measured: variables that could stand for one entity are kept apart."""
+        """Clause of the rule as it was measured: with inequalities for variables that could bind the same
+        entity."""
         names = graph.relations
         if self.constant >= 0:
             literal = _literal(self.steps[0], 0, 2, graph)
@@ -142,8 +145,8 @@ def mine(
     watch: Callable[[str, float], None] | None = None,
     journal: Journal | None = None,
 ) -> list[MinedRule]:
-    """Rules for the relations ``heads``, all of them by default, the largest weight first. ``journal``: those
-    that were mined before, and where others are kept."""
+    """Mine rules for the relations ``heads``, all of them by default; the largest weight first. ``journal``:
+    replays relations that were mined before, and keeps others."""
     limits = limits or MiningLimits()
     rng = np.random.default_rng(limits.seed)
     mined: list[MinedRule] = []
@@ -169,7 +172,8 @@ def mine(
 def proposed(
     graph: KnowledgeGraph, head: int, limits: MiningLimits, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Bodies that derive at least two of the sampled triples of a relation, or as many as a rule must."""
+    """Bodies that derive at least two of the sampled triples of a relation (one if ``support`` is 1), and
+    half of the ``support`` that the sample should have."""
     rows = graph.rows(head)
     share = min(1.0, limits.sample / max(len(rows), 1))
     if share < 1:
@@ -239,13 +243,13 @@ def _with_constants(graph: KnowledgeGraph, head: int, limits: MiningLimits) -> I
                 pca = np.asarray(known @ matrix).ravel()
                 for row, end, support in zip(table.row[keep], table.col[keep], table.data[keep], strict=True):
                     constant, other = int(frequent[row]), int(place[end])
-                    # An entity is no argument of a triple with itself as the other one: walks are the same.
+                    # As in walks, the two entities of a triple differ, so loops are taken off.
                     loop = matrix[constant, end] > 0
                     own_loop = loop and whole[constant, constant] > 0
                     support = int(support) - int(own_loop)
                     body = int(pairs[end]) - int(loop)
                     if step == own and other in (constant, -1):
-                        continue  # derives from the triple itself, or from any other one
+                        continue  # the body is the triple itself, or any triple of the same relation
                     if support >= limits.support and support >= limits.confidence * body:
                         rest = int(pca[end]) - int(loop and known[constant])
                         mined.append(

@@ -1,8 +1,8 @@
-"""Columns of numbers that are read as text, which a user may have wanted to be compared.
+"""Notes on columns of numbers that are read as text, which a user may have wanted to be compared.
 
-Text files hold text where no type says otherwise, and rules compare numbers alone. A column all of whose
-constants are numbers gets a note, unless it may name things: where one of them stands in some first column,
-or there are too few for thresholds.
+Text files hold text where no type says otherwise, and rules compare only numbers. A column whose constants
+are all numbers gets a note, unless they may be names (some constant occurs in a first column), or are too few
+for thresholds.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse(""), {"age": [("anna", "31"), ("bob", "7.5"), ("carl", "40")]})
@@ -26,11 +26,11 @@ from herbrand.language.names import shown_name
 from herbrand.language.signature import Predicate, Signature
 
 FEWEST = 3
-"""So many different numbers, at least, make an order worth a remark."""
+"""Fewest different numbers in a column that gets a note."""
 
 
 def unordered_numbers(worlds: Sequence[tuple[Signature, Facts]]) -> Iterator[str]:
-    """A note for each column of numbers that no type declares as such."""
+    """Yield a note for each column of numbers that no type declares as such."""
     columns = {
         (p.name, place) for known, _ in worlds for p in known.named.values() for place in range(1, p.arity)
     }
@@ -43,7 +43,7 @@ def unordered_numbers(worlds: Sequence[tuple[Signature, Facts]]) -> Iterator[str
 
 
 def _constants(world: tuple[Signature, Facts], name: str, place: int) -> pa.Array:
-    """The constants of the type of a predicate's column, if they are text."""
+    """Constants of the type of a predicate's column, if they are text; else none."""
     known, facts = world
     predicate = known.predicates.get(name)
     none = pa.array([], pa.large_string())

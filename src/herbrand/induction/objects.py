@@ -1,4 +1,4 @@
-"""The constants of given tables as numbered objects, and the facts that hold of them.
+"""Objects: the constants of given tables, numbered, and the facts about them.
 
 Declared types distinguish constants; where nothing is declared, equal constants are one object.
 """
@@ -18,7 +18,7 @@ from herbrand.language.syntax import Theory, Value
 from herbrand.program.derive import derived
 
 Object = tuple[str | None, bool, Value]
-"""A declared type or ``None``, whether the constant is text, and the constant."""
+"""An object as a key: its declared type or ``None``, whether its constant is text, and the constant."""
 
 
 def known_facts(
@@ -28,7 +28,8 @@ def known_facts(
     header: bool | None,
     target: str | None = None,
 ) -> tuple[Signature, Facts]:
-    """What a theory's facts and ``sources`` state, and what its rules derive of all but the ``target``."""
+    """Load the facts of a theory and of ``sources``, and derive more by its rules, except those for
+    ``target``."""
     rules = [rule for rule in theory.rules if rule.head.predicate != target]
     heads = [rule.head.predicate for rule in rules]
     closed = [p.name for p in theory.predicates if p.role is None]
@@ -38,7 +39,7 @@ def known_facts(
 
 
 def declared_types(known: Signature) -> set[str]:
-    """Types that somebody named; the others were made up, one for each column of a table."""
+    """Names of the declared types; the others were invented, one for each column of a table."""
     named = {t for predicate in known.predicates.values() if predicate.declared for t in predicate.types}
     return named | {name for name, kind in known.types.items() if kind.declared}
 
@@ -46,7 +47,7 @@ def declared_types(known: Signature) -> set[str]:
 def numbered(
     known: Signature, facts: Facts, types: Iterable[str], numbers: dict[Object, int]
 ) -> dict[str, np.ndarray]:
-    """The number of each constant of these types, by type; ``numbers`` grows by objects that are new."""
+    """Number of each constant of these types, by type; new objects are added to ``numbers``."""
     declared, places = declared_types(known), dict[str, np.ndarray]()
     for name in types:
         kind = name if name in declared else None

@@ -1,7 +1,7 @@
-"""Where constants stand in their order: numbers as they are, dates and times as days.
+"""Order of constants, as numbers: numbers as they are, dates and times in days.
 
-Texts are compared by code point in the language; the one form that dates and times have makes that the order
-of time. So a text in this form has an order, whether its type is declared or not, and no other text has one.
+The language compares texts by code point, which for dates and times in their one format is the order of time.
+So texts of this format have an order, whether or not their type is declared; other texts have none.
 
 >>> order_of(2.5), order_of("2026-11-22") - order_of("2026-11-20"), order_of("anna")
 (2.5, 2.0, nan)
@@ -22,7 +22,7 @@ LENGTH_OF_DATE = len("2026-11-22")
 
 
 def order_of(value: Value) -> float:
-    """Where a number, a date or a time stands; not a number for other texts."""
+    """Position of a number, date or time in its order; NaN for other texts."""
     if not isinstance(value, str):
         return float(value)
     if len(value) < LENGTH_OF_DATE or value[4] != "-":
@@ -39,8 +39,8 @@ def order_of(value: Value) -> float:
 
 
 def simplest_date(inside: float, outside: float) -> str:
-    """The first of a year, else of a month, else the day nearest to the middle, from a day ``inside`` to one
-    ``outside``, which itself is none."""
+    """Simplest date from ``inside`` up to, but without, ``outside``: the first of a year, else of a month,
+    else any day; of several, the one nearest to the middle."""
     step = 1 if outside > inside else -1
     days = [date.fromordinal(day) for day in range(int(inside), int(outside), step)]
     of_years = [day for day in days if (day.month, day.day) == (1, 1)]

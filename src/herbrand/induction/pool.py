@@ -1,4 +1,4 @@
-"""Clauses that a search met and that may be of use, by the examples that they cover.
+"""Pool of clauses that a search generated and may use, by the examples that they cover.
 
 >>> pool = Pool(examples=3)
 >>> covers = np.array([True, False, True])
@@ -20,16 +20,16 @@ from herbrand.induction.evaluation import Clause
 from herbrand.induction.vocabulary import LITERAL
 
 MOST = 4_000
-"""Sets of examples; beyond, the half that would save fewer bits is forgotten."""
+"""Most sets of examples in a pool; above, only the half whose clauses save most bits is kept."""
 
 TIES = 4
-"""Clauses that cover the same examples."""
+"""Most clauses kept for one set of examples."""
 
 
 @dataclass
 class Pool:
-    """The shortest clauses for each set of examples; ``wide``: clauses that cover too much, each with what it
-    would be worth if its exceptions were known, and its bits."""
+    """The shortest clauses for each set of ``examples`` that they cover. ``wide``: clauses that also cover
+    negatives, each with the bits that it would save without these exceptions, and its bits."""
 
     examples: int
     wide: dict[bytes, tuple[float, float, Clause]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Pool:
         return len(self._clauses)
 
     def wants(self, key: bytes, bits: float) -> bool:
-        """False where enough shorter clauses cover the same."""
+        """False if ``TIES`` clauses that are no longer cover the same examples."""
         known = self._clauses.get(key, [])
         return len(known) < TIES or known[-1][0] > bits
 
@@ -62,11 +62,11 @@ class Pool:
             self.wide[key] = (worth, bits, clause)
 
     def widest(self, most: int) -> list[tuple[bytes, tuple[float, float, Clause]]]:
-        """So many clauses that cover too much, those first that would be worth most without exceptions."""
+        """The ``most`` clauses in ``wide`` that would save most bits without their exceptions, best first."""
         return sorted(self.wide.items(), key=lambda one: (-one[1][0], one[1][1]))[:most]
 
     def candidates(self) -> list[Candidate]:
-        """The shortest clause for each set of examples, others as its ties."""
+        """The shortest clause for each set of examples; clauses at most a literal longer are its ties."""
         candidates = []
         for key, clauses in self._clauses.items():
             bits, clause = clauses[0]
@@ -75,13 +75,13 @@ class Pool:
         return candidates
 
     def copy(self) -> Pool:
-        """The pool as it is now."""
+        """Copy of the pool that later additions do not change."""
         clauses = {key: list(known) for key, known in self._clauses.items()}
         return Pool(self.examples, dict(self.wide), clauses)
 
     def changes(self, before: Pool) -> dict[str, Any]:
-        """What was put into the pool since, as plain lists: for each set of examples its clauses, new sets in
-        their order."""
+        """Changes since ``before`` as plain lists: each changed set of examples with all its clauses, new
+        sets in their order."""
         return {
             "clauses": [
                 [key.hex(), [[bits, clause.to_list()] for bits, clause in known]]
@@ -96,15 +96,15 @@ class Pool:
         }
 
     def change(self, changes: Mapping[str, Any]) -> None:
-        """Put in what :meth:`changes` told."""
+        """Apply the lists of :meth:`changes`."""
         for key, known in changes["clauses"]:
             self._clauses[bytes.fromhex(key)] = [(bits, Clause.from_list(parts)) for bits, parts in known]
         for key, worth, bits, parts in changes["wide"]:
             self.wide[bytes.fromhex(key)] = (worth, bits, Clause.from_list(parts))
 
     def shrink(self, positive: np.ndarray, needed: set[bytes]) -> None:
-        """Where there are too many, half of the pool by the bits that each clause would save alone, and what
-        is ``needed``."""
+        """Above ``MOST`` sets of examples, keep half as many: those whose clauses save most bits alone, and
+        those ``needed``."""
         if len(self._clauses) <= MOST:
             return
         nothing = Errors.of(np.zeros(self.examples, bool), positive)

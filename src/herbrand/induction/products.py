@@ -1,9 +1,9 @@
 """The linear part of a logic unit: every permutation of the arguments times its own weights, summed.
 
 The original layer lays all ``r!`` permutations of a group side by side and multiplies once. Here the
-permutations exist only for a tile at a time, and nothing but the result is kept for the way back.
-Predicates of one argument less come in as ``addends``: they were multiplied at their own size, and addend
-``e`` is added along axis ``e``, on which it does not depend."""
+permutations exist only for a tile at a time, and only the result is kept for the backward pass. Predicates of
+one argument less come in as ``addends``: they are multiplied at their own size, and addend ``e``, which does
+not depend on axis ``e``, is broadcast along it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def permuted_product(
 
     ``blocks``: tensors ``[worlds, m * r, channels]``. ``weight``: ``[width, r! * channels of all blocks]``,
     permutations in the order of ``itertools.permutations``. ``addends``: none, or ``r`` tensors
-    ``[worlds, m * (r - 1), width]``. At least one of blocks and addends is needed.
+    ``[worlds, m * (r - 1), width]``. At least one block or addend is needed.
     """
     arity = blocks[0].dim() - 2 if blocks else addends[0].dim() - 1
     return _Product.apply(  # pyright: ignore[reportReturnType]
@@ -43,7 +43,8 @@ def permuted_product(
 def expanded_addends(
     blocks: Sequence[torch.Tensor], weight: torch.Tensor, arity: int, objects: int
 ) -> tuple[torch.Tensor, ...]:
-    """The products of ``arity - 1``-ary blocks, one for each axis of the result that they do not depend on.
+    """Products of ``arity - 1``-ary blocks with their weights: one for each axis of the result, on which it
+    does not depend.
 
     ``weight``: ``[width, arity!, channels]``. A permutation that puts the new last axis at ``e`` leaves a
     permutation of the others; those with the same ``e`` are summed at the smaller size.
@@ -136,12 +137,14 @@ def _width(weight: torch.Tensor | None, addends: Sequence[torch.Tensor]) -> int:
 def _places(result: torch.Tensor, arity: int, weight: torch.Tensor | None, in_pairs: bool) -> list[Place]:
     width = max(result.shape[-1], 0 if weight is None else weight.shape[1])
     objects = result.shape[1] if arity else 1
+    # A product in pairs is added transposed, so a tile must hold whole worlds.
     floats = max(TILE, width * objects**2) if in_pairs else TILE
     return list(tiles(result.shape[0], objects, arity, width, floats))
 
 
-# Pairs: where whole worlds are small enough, both orders of the arguments are one product, and the
-# second half of what it gives is added transposed. Nothing is laid out twice.
+# Pairs: for binary predicates in small worlds, both orders of the arguments are one product, whose
+# second half is added transposed. No input is copied for the other order; for ternary units, with six
+# orders, this was slower (docs/decisions/induction.md).
 
 
 def _in_pairs(blocks: Sequence[torch.Tensor], weight: torch.Tensor | None, arity: int, objects: int) -> bool:
@@ -149,7 +152,7 @@ def _in_pairs(blocks: Sequence[torch.Tensor], weight: torch.Tensor | None, arity
 
 
 def _both_orders(weight: torch.Tensor | None) -> torch.Tensor:
-    """``[channels, 2 * width]``: the weights of (x, y), and beside them those of (y, x)."""
+    """Weights of (x, y) and, beside them, those of (y, x): ``[channels, 2 * width]``."""
     assert weight is not None
     return weight.view(weight.shape[0], 2, -1).permute(2, 1, 0).flatten(1)
 
@@ -230,7 +233,7 @@ def _activate(tile: torch.Tensor, activation: Activation) -> None:
 
 
 def _through(gradient: torch.Tensor, value: torch.Tensor, activation: Activation) -> torch.Tensor:
-    """The gradient before the activation, from the one after it."""
+    """Gradient with respect to the input of the activation, from that of its output, ``value``."""
     match activation:
         case "sigmoid":
             return torch.ops.aten.sigmoid_backward(gradient, value)

@@ -1,4 +1,4 @@
-"""The rank of an entity among all that rules of a knowledge graph give in its place, for each question."""
+"""Ranking of entities as answers to questions about a relation, by the rules of a knowledge graph."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from herbrand.induction.walks import met
 from herbrand.loops import chosen, in_place
 
 KEPT = 8
-"""Rules that speak for a candidate, the most confident first, by which candidates are compared."""
+"""Most rules of a candidate, the most confident first, by which candidates are compared."""
 
 OPERATIONS = 20.0
-"""So many are taken for one rule and one question, where it is decided whether to compile."""
+"""Estimated operations for one rule and one question, by which it is decided whether to compile."""
 
 Numbers = Any
-"""An array: pyright takes the entries of one for arrays, and a loop's arguments are checked by numba."""
+"""An array, typed ``Any``: pyright takes the entries of an array for arrays, and numba checks a loop's
+arguments."""
 
 
 class Neighbours(NamedTuple):
-    """Where each step leads: from an entity to the ``targets`` from ``offsets[step, entity]`` on."""
+    """Adjacency lists: a step leads from an entity to the ``targets`` from ``offsets[step, entity]`` on."""
 
     offsets: Numbers
     targets: Numbers
@@ -41,7 +42,8 @@ class Rules(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """``pairs``: an entity and its answer. ``known``, from ``starts[question]`` on: what is right as well."""
+    """Questions about one relation. ``pairs``: an entity and its answer. ``known``, from ``starts[question]``
+    on: other right answers."""
 
     pairs: Numbers
     starts: Numbers
@@ -49,10 +51,11 @@ class Questions(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What rules say of each entity in one question: the ``best`` rules, how many there are, the last one of
-    them, and the sum of their misses. The first ``count[0]`` of ``named`` are those that rules speak for.
+    """Entities with the rules that give them as answers to one question: the ``best`` rules, how many
+    ``rules`` there are, the ``last`` one of them, and the sum of their ``misses``. The first ``count[0]`` of
+    ``named`` are the entities with a rule.
 
-    ``right_in``: the last question in which an entity is right without being the answer.
+    ``right_in``: the last question to which an entity is another right answer.
     """
 
     best: Numbers
@@ -79,10 +82,11 @@ class Candidates(NamedTuple):
 def ranks_by(
     rules: Rules, questions: Questions, reverse: bool, neighbours: Neighbours, most: int
 ) -> np.ndarray:
-    """The rank of each answer by the most confident rules that give it (of equal ones the next, up to
+    """Rank of each answer by the most confident rules that give it (of equal ones the next, up to
     :data:`KEPT`), and by noisy-or; among equals the mean rank counts.
 
-    ``reverse``: subjects are asked for. Of one rule at most ``most`` steps are looked at for a question.
+    ``reverse``: whether questions ask for subjects. Of one rule at most ``most`` steps are tried for a
+    question.
     """
     longest = int(np.diff(rules.starts).max(initial=1))
     path, place = np.zeros((2, longest + 1), np.int64)
@@ -105,7 +109,7 @@ def ranked(
     candidates: Candidates,
     ranks: Numbers,
 ) -> None:
-    """Fills ``ranks``; see :func:`ranks_by`. ``path`` and ``place``: room for a walk."""
+    """Fill ``ranks``; see :func:`ranks_by`. ``path`` and ``place``: buffers for a walk."""
     for number in range(len(questions.pairs)):
         first, answer = questions.pairs[number, 0], questions.pairs[number, 1]
         begin, end = questions.starts[number], questions.starts[number + 1]
@@ -156,7 +160,8 @@ def _ask(
 def _by_constant(
     first: int, rule: int, reverse: bool, rules: Rules, neighbours: Neighbours, candidates: Candidates
 ) -> None:
-    """Note the entities that a rule with constants gives: its constant, or all that are like this one."""
+    """Note the entities that a rule with constants gives: its constant, or if the question names that, all
+    others for which the body holds."""
     offsets, targets, miss = neighbours.offsets, neighbours.targets, rules.misses[rule]
     is_subject, constant = rules.constants[rule, 0] == 1, rules.constants[rule, 1]
     step, end = rules.constants[rule, 2], rules.constants[rule, 3]
@@ -176,7 +181,7 @@ def _by_constant(
 
 @in_place
 def _leads(neighbours: Neighbours, step: int, entity: int, end: int) -> bool:
-    """Whether a step leads from an entity to ``end``; -1 for any."""
+    """Whether a step leads from an entity to ``end``, or anywhere if that is -1."""
     begin, stop = neighbours.offsets[step, entity], neighbours.offsets[step, entity + 1]
     if end < 0:
         return stop > begin
@@ -188,7 +193,7 @@ def _leads(neighbours: Neighbours, step: int, entity: int, end: int) -> bool:
 
 @in_place
 def _note(entity: int, rule: int, miss: float, candidates: Candidates) -> None:
-    """Count a rule once for a candidate."""
+    """Note that a rule gives an entity; each rule counts once."""
     if candidates.last[entity] == rule:
         return
     candidates.last[entity] = rule
@@ -204,7 +209,8 @@ def _note(entity: int, rule: int, miss: float, candidates: Candidates) -> None:
 
 @in_place
 def _rank(answer: int, number: int, right: int, candidates: Candidates, ranks: Numbers) -> None:
-    """Where the answer of a question stands; ``right``: how many other entities do not count."""
+    """Store the ranks of the answer to a question; ``right``: number of other right answers, which do not
+    count."""
     misses = candidates.misses
     better, equal, better_by_sum, equal_by_sum, others = 0, 0, 0, 0, 0
     for at in range(candidates.count[0]):
@@ -221,13 +227,15 @@ def _rank(answer: int, number: int, right: int, candidates: Candidates, ranks: N
         ranks[number, 0] = 1 + better + equal / 2
         ranks[number, 1] = 1 + better_by_sum + equal_by_sum / 2
     else:
+        # Without a rule, the answer has the mean rank of all entities that no rule gives.
         ranks[number, 0] = 1 + others + max(len(misses) - right - 1 - others, 0) / 2
         ranks[number, 1] = ranks[number, 0]
 
 
 @in_place
 def _compared(best: Numbers, rules: Numbers, one: int, other: int) -> int:
-    """1 if the rules for one candidate come before those for the other, -1 if after, 0 if they are alike."""
+    """1 if ``one`` candidate comes before the ``other`` by their best rules in turn, -1 if after, 0 if
+    equal."""
     for place in range(KEPT):
         left, right = place < rules[one], place < rules[other]
         if not left or not right:

@@ -1,7 +1,8 @@
-"""Theories in which the target stands in bodies; such a theory counts by its least fixpoint.
+"""Search for theories in which the target occurs in bodies; such a theory is scored by its least fixpoint.
 
-Clauses that read the target are looked for among what the theory so far derives, so that none is its own
-reason, as ``t(x, y) :- t(y, x)`` would be among the labels; they join while they pay."""
+A clause that reads the target is looked for with the target as the labels say, to be paired with one that
+does not, and as the theory so far derives it. In the latter case none is its own reason, as
+``t(x, y) :- t(y, x)`` may be among the labels. Clauses join while they save bits."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from herbrand.induction.pool import Pool
 from herbrand.induction.simpler import covering
 
 WIDE = 10
-"""Clauses that are tried as the next one of a theory, at most."""
+"""Most clauses that are tried as the next one of a theory."""
 
 STARTS = 12
-"""Recursive clauses that are tried with each of a few clauses to begin with."""
+"""Most recursive clauses that are paired with each base."""
 
 BASES = 4
-"""The shortest clauses, and those that cover most a bit, to begin with."""
+"""Number of bases: the shortest clauses, and as many that cover most examples for each bit."""
 
 
 def reads(clause: Clause, predicate: str) -> bool:
@@ -35,7 +36,8 @@ def reads(clause: Clause, predicate: str) -> bool:
 @dataclass
 class Recursion:
     """A search for a recursive theory. ``plain``: clauses without errors that do not read the target;
-    ``bits``: the length of the best theory, which is ``theory`` once one is found that is shorter."""
+    ``bits``: those of the best theory so far, which is ``theory`` once a shorter one than at the start is
+    reached."""
 
     setting: Setting
     plain: list[Candidate]
@@ -44,7 +46,7 @@ class Recursion:
     theory: list[Candidate] | None = None
 
     def run(self) -> list[Candidate] | None:
-        """A theory that describes the examples in fewer bits, if there is one."""
+        """Search for a theory that describes the examples in fewer bits; ``None`` if there is none."""
         bases = _first(self.plain, lambda c: c.bits) + _first(self.plain, lambda c: -c.covers.sum() / c.bits)
         bases = list(dict.fromkeys(bases))
         narrow = replace(self.limits, beam=max(self.limits.beam // 2, 4))
@@ -72,8 +74,8 @@ class Recursion:
             self.theory, self.bits = theory, bits
 
     def _candidates(self, known: np.ndarray, beside: Sequence[Candidate], limits: Limits) -> list[Candidate]:
-        """Clauses that read the target where it is ``known``, for what those ``beside`` them leave, the
-        shortest descriptions first."""
+        """Clauses that read the target, true where ``known``, for the positives that those ``beside`` leave;
+        the shortest descriptions first."""
         pool = Pool(len(self.positive))
         Beam(self.setting, Aim.beside(beside, self.positive), limits, pool).run(self.setting.root(known))
         recursive = [c for c in pool.candidates() if reads(c.clause, self.setting.examples.target)]
@@ -83,8 +85,8 @@ class Recursion:
     def _completed(
         self, theory: list[Candidate], steps: Sequence[Candidate], limits: Limits
     ) -> list[Candidate]:
-        """The theory with clauses for what its fixpoint misses, while each of them pays, and without those
-        that do not pay any more. Where no ``steps`` are given, clauses that read the target are looked for
+        """Add clauses for the positives that the theory's fixpoint misses, while each saves bits, and drop
+        clauses that no longer do. If no ``steps`` are given, clauses that read the target are looked for
         among what the theory derives: none is then its own reason."""
         bits = self.length(theory)
         while len(theory) < limits.clauses:
@@ -110,7 +112,7 @@ class Recursion:
         return theory
 
     def length(self, theory: Sequence[Candidate]) -> float:
-        """The description of the examples by the fixpoint of a theory."""
+        """Bits of a theory and of the errors of its fixpoint."""
         return bits_of(theory) + self.errors(theory).bits
 
     def errors(self, theory: Sequence[Candidate]) -> Errors:
@@ -123,6 +125,7 @@ class Recursion:
             database = evaluated(clauses, self.setting.database)
             return covering(clauses, self.setting.examples, database)
         except BudgetError:
+            # A theory too large to evaluate is scored as if it covered every example.
             return np.ones(len(self.positive), bool)
 
 

@@ -1,10 +1,9 @@
-"""Quantifiers: from ``r + 1``-ary predicates to ``r``-ary
-ones, over objects that differ from all others named.
+"""Quantifiers: from ``r + 1``-ary predicates to ``r``-ary ones, over objects other than the arguments.
 
 ``exists`` is the largest value and ``forall`` the smallest along the last object axis. Cells in which two
-objects are the same take no part: they are filled with 0 for the largest and with 1 for the smallest, as
-are objects that a smaller world of the batch does not have. With nothing left to quantify over, ``exists``
-is 0 and ``forall`` 1.
+objects are the same are excluded: they are filled with 0 for the largest and with 1 for the smallest, as are
+objects that a smaller world of the batch lacks. With nothing left to quantify over, ``exists`` is 0 and
+``forall`` 1.
 
 >>> likes = torch.tensor([[[0.9, 0.2], [0.4, 0.8]]]).unsqueeze(-1)      # [worlds, x, y, channels]
 >>> reduced(likes)                                 # of each x: likes some other y, likes every other y
@@ -23,20 +22,22 @@ from herbrand.induction.tiles import exclude, tile_of, tiles
 
 
 def reduced(group: torch.Tensor, present: torch.Tensor | None = None) -> torch.Tensor:
-    """``[worlds, m * r, 2 channels]`` from ``[worlds, m * (r + 1), channels]``, exists and forall in turn.
+    """Compute ``[worlds, m * r, 2 channels]`` from ``[worlds, m * (r + 1), channels]``: exists and forall of
+    each channel in turn.
 
-    ``present``: ``[worlds, m]``, which objects a world has; ``None`` is all of them.
+    ``present``: ``[worlds, m]``, mask of the objects in each world; ``None`` for all of them.
     """
     return _Reduction.apply(group, present)  # pyright: ignore[reportReturnType]
 
 
 def index_type(objects: int) -> torch.dtype:
-    """The smallest type that holds the index of an object."""
+    """Smallest integer type that holds the index of an object."""
     return torch.int16 if objects < 2**15 else torch.int32
 
 
 def laid_out(tile: torch.Tensor, kept: bool) -> torch.Tensor:
-    """A copy; unless places are kept, with the last object axis outermost in memory: eight times faster."""
+    """Copy a tile. Unless indices are ``kept``, the last object axis is outermost in memory, over which a
+    reduction is eight times faster."""
     if kept:
         return tile.clone(memory_format=torch.contiguous_format)
     return tile.movedim(-2, 1).clone(memory_format=torch.contiguous_format).movedim(1, -2)
@@ -45,7 +46,8 @@ def laid_out(tile: torch.Tensor, kept: bool) -> torch.Tensor:
 def note_best(
     tile: torch.Tensor, which: int, here: Any, result: torch.Tensor, indices: torch.Tensor | None
 ) -> None:
-    """The largest (0) or the smallest (1) along the last object axis, and where it stood if that is kept."""
+    """Store the largest (0) or the smallest (1) value along the last object axis, and its index if those are
+    kept."""
     if indices is None:
         result[here][..., which] = torch.amax(tile, -2) if which == 0 else torch.amin(tile, -2)
         return
@@ -55,7 +57,7 @@ def note_best(
 
 
 class _Reduction(torch.autograd.Function):
-    """Keeps where the largest and the smallest stood, and no copy of the group."""
+    """Autograd function of :func:`reduced`: it keeps the indices of extrema, and no copy of the group."""
 
     @staticmethod
     def forward(ctx: Any, group: torch.Tensor, present: torch.Tensor | None) -> torch.Tensor:

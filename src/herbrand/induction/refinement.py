@@ -1,8 +1,8 @@
-"""Clauses that grow, for all examples at once: the bindings of a body as rows, every further test as a bit.
+"""Refinement of clauses for all examples at once: bindings of a body as rows, further tests as bits.
 
-What a test would leave of the examples is not tried test by test: the bits of an example's rows are joined by
-`or`, which gives the examples that the clause covers with each of the tests. Only the clauses that go on get
-rows of their own, made from those of their beginning.
+Tests are not tried one by one: the bits of an example's rows are joined by `or`, which gives the examples
+that the clause covers with each of the tests. Only the clauses that go on get rows, made from those of the
+body that they extend.
 
 >>> from herbrand.induction.database import Database, World
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)], "red": [(2,)]})])
@@ -28,15 +28,15 @@ from herbrand.induction.vocabulary import INEQUALITY, LITERAL, Bits, Join, Part,
 from herbrand.row_keys import each_in
 
 UNLINKED = 0.25
-"""Bits more for a body that makes statements of the head's objects apart: where all else is equal, a body
-that links them is more likely to be the reason."""
+"""Extra bits of a body that does not link the variables of the head: all else equal, a body that links them
+is more likely to be the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partial:
-    """The beginning of a clause. ``kinds`` of its variables, those of the head first; ``columns``
-    ``[variables, rows]``: the objects that they stand for; ``origin``: the example of each row, in order;
-    ``bits`` ``[rows, words]``: which of ``tests`` (``None``: no test) hold."""
+    """A partial clause with its bindings. ``kinds`` of its variables, those of the head first; ``columns``
+    ``[variables, rows]``: the objects bound to them; ``origin``: the example of each row, in order; ``bits``
+    ``[rows, words]``: which of ``tests`` (``None``: no test) hold."""
 
     vocabulary: Vocabulary
     body: tuple[Literal | Condition, ...]
@@ -50,7 +50,7 @@ class Partial:
 
     @classmethod
     def root(cls, vocabulary: Vocabulary, examples: Rows, of_worlds: bool) -> Partial:
-        """The empty body: a row for each example."""
+        """The empty body, with a row for each example."""
         rows = len(examples)
         columns = np.empty((0, rows), np.int64) if of_worlds else np.ascontiguousarray(examples.T)
         worlds = examples[:, 0] if of_worlds else vocabulary.database.world_of[examples[:, 0]]
@@ -68,31 +68,31 @@ class Partial:
 
     @cached_property
     def _begins(self) -> Rows:
-        """Where the rows of each example begin."""
+        """First row of each covered example."""
         return np.flatnonzero(np.diff(self.origin, prepend=-1))
 
     @property
     def length(self) -> int:
-        """Literals and comparisons; a constant in a variable's place is none."""
+        """Number of literals and comparisons; a constant in place of a variable counts none."""
         return sum(isinstance(part, Literal) or not part.binds for part in self.body)
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """What the body is made of, in whatever order and of whichever variables."""
+        """Predicates and operators of the body, sorted, whatever their variables."""
         return tuple(sorted(p.predicate if isinstance(p, Literal) else p.operator for p in self.body))
 
     @cached_property
     def costs(self) -> np.ndarray:
-        """Bits of the clause with each test; infinite where there is none."""
+        """Bits of the clause with each test; infinite where there is no test."""
         return np.array([np.inf if test is None else self.cost + test.bits for test in self.tests])
 
     def covered(self) -> Rows:
-        """The examples that have a row."""
+        """The covered examples, which have a row."""
         return self.origin[self._begins]
 
     def covered_with_each_test(self) -> np.ndarray:
-        """``[covered examples, tests]``: the examples that are left with each of the tests; no column is set
-        for a test that holds in every row, which would change nothing."""
+        """``[covered examples, tests]``: whether each example stays covered with each test. A test that holds
+        in every row would change nothing; its column is 0."""
         if not self.rows or not self.bits.shape[1]:
             return np.zeros((len(self._begins), 64 * self.bits.shape[1]), np.uint8)
         some = np.bitwise_or.reduceat(self.bits, self._begins, axis=0)
@@ -100,7 +100,7 @@ class Partial:
         return unpacked(some)
 
     def with_test(self, number: int) -> Partial:
-        """The rows in which a test holds."""
+        """Add a test to the body, and keep the rows in which it holds."""
         test = self.tests[number]
         assert test is not None
         word, bit = divmod(number, 64)
@@ -116,8 +116,9 @@ class Partial:
         )
 
     def joins(self, of_worlds: bool) -> Iterator[Join]:
-        """Every literal that may bind new variables; one that differs from a literal of the body only in its
-        new variable also with another object there, since the same object would add nothing."""
+        """Every literal that may bind new variables. One that differs from a literal of the body only in its
+        new variable also comes with the condition that the objects differ, since the same object would add
+        nothing."""
         for join in self.vocabulary.joins(self.kinds, of_worlds):
             yield join
             if join.variables.count(None) == 1:
@@ -127,8 +128,8 @@ class Partial:
                     yield join._replace(apart=tuple((part.variables[place], fresh) for part in alike))
 
     def joined(self, join: Join, most: int) -> Partial | None:
-        """The rows with every binding of one more literal's variables; ``None`` where they would be more than
-        ``most``, or where a single new variable is another one again."""
+        """Add a literal to the body, and every binding of its variables to the rows; ``None`` if there would
+        be none or more than ``most``, or if a single new variable always equals another one."""
         bound = [(place, v) for place, v in enumerate(join.variables) if v is not None]
         keys, table, offsets = self._entry(join, bound)
         counts = offsets[keys + 1] - offsets[keys]
@@ -143,7 +144,7 @@ class Partial:
             agree &= rows[new[0]] != columns[known]
         for place, variable in bound if len(bound) > 1 else ():
             agree &= rows[place] == columns[variable]
-        if join.predicate == self.vocabulary.recursive:  # the example itself explains nothing
+        if join.predicate == self.vocabulary.recursive:  # no example may be derived from itself
             agree &= (columns[: self.arity] != rows).any(0)
         if not agree.all():
             rows, columns, repeated = rows[:, agree], columns[:, agree], repeated[agree]
@@ -167,7 +168,8 @@ class Partial:
         return grown._with_variables(kinds, rows[new])
 
     def _entry(self, join: Join, bound: list[tuple[int, int]]) -> tuple[Rows, Rows, Rows]:
-        """What to look rows up by, and the sorted table: by the argument that leaves fewest rows."""
+        """Keys, sorted table and offsets that a join looks rows up by: by the bound argument that leaves
+        fewest rows, or by world if none is bound."""
         database = self.vocabulary.database
         entries = []
         for place, variable in bound:
@@ -181,7 +183,8 @@ class Partial:
     def _with_variables(
         self, kinds: tuple[int, ...], columns: Rows, more: Sequence[tuple[Part, np.ndarray]] = ()
     ) -> Partial:
-        """The same rows with further variables, and the tests of them and of each of them with others."""
+        """The same rows with further variables, their tests, tests of each of them with another variable, and
+        ``more``."""
         recursive = self.vocabulary.recursive
         tests: list[Part | None] = list(self.tests)
         words = [self.bits]
@@ -212,7 +215,7 @@ class Partial:
     # As a clause
 
     def clause(self, head: str) -> Clause:
-        """The clause so far."""
+        """The clause so far, for the predicate ``head``."""
         unequal = [part for part in self.body if isinstance(part, Condition) and part.operator == "!="]
         return Clause(
             head,
@@ -230,14 +233,15 @@ def _differs_only_at(part: Literal | Condition, join: Join, place: int) -> bool:
 
 
 def _is_head(part: Literal | Condition, recursive: str | None, columns: Rows) -> np.ndarray | None:
-    """Where a literal of the target is the example itself, which explains nothing."""
+    """Whether a literal of the target is the example itself, which explains nothing, in each row; ``None``
+    for another literal."""
     if not isinstance(part, Literal) or part.predicate != recursive:
         return None
     return np.logical_and.reduce([columns[v] == columns[n] for n, v in enumerate(part.variables)])
 
 
 def links_head(clause: Clause) -> bool:
-    """Whether literals lead from each of the head's variables to every other."""
+    """Whether positive literals lead from each variable of the head to every other."""
     if not clause.variables:
         return True
     reached = {clause.variables[0]}

@@ -1,6 +1,6 @@
-"""What a machine that ``induce`` trained concludes in a world that it never saw.
+"""Saved machines of ``induce``, and what they conclude in new worlds.
 
-The file tells the target, the predicates that the machine reads, and the theory that was given: its
+The file holds the target, the predicates that the machine reads, and the theory that was given: its
 declarations, its rules that derive predicates, and its facts.
 """
 
@@ -32,7 +32,8 @@ from herbrand.tensor_files import restoring
 
 @dataclass(frozen=True)
 class About:
-    """What is told of a machine beside its weights: ``examples`` and ``accuracy`` are of its training."""
+    """Description of a saved machine. ``vocabulary``: predicates that it reads; ``examples`` and
+    ``accuracy``: of its training."""
 
     target: str
     theory: Theory
@@ -53,7 +54,7 @@ def save(path: str | Path, machine: TargetMachine, about: About) -> None:
 
 
 def load(path: str | Path) -> tuple[TargetMachine, About]:
-    """A machine as :func:`save` left it."""
+    """Load a machine and its description; refuse a file that does not have the predicates it reads."""
     machine, header = load_machine(path)
     if "vocabulary" not in header:
         raise HerbrandError(
@@ -72,11 +73,12 @@ def conclude(
     header: bool | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Marginals:
-    """How likely the target of a saved ``machine`` holds of each tuple in the world that ``facts`` tell.
+    """Estimate the probability of the target for each tuple of the world in ``facts``, by a saved
+    ``machine``.
 
-    ``facts``: tables, as a model takes them, of the predicates that the machine was trained on; one that is
-    not among them holds of nothing, and what it does not read is noted. ``header`` and ``note`` are those of
-    a model."""
+    ``facts``: tables, as a model takes them, of the predicates that the machine was trained on; a missing one
+    is false of everything, and those that it does not read are noted. ``header`` and ``note`` are those of a
+    model."""
     began = time.monotonic()
     Text().check("the machine's file", machine)
     check_functions(note=note)

@@ -1,15 +1,15 @@
-"""A search for clauses that describe labelled tuples in few bits.
+"""A search for clauses that describe labelled tuples in few bits (minimum description length).
 
 Bodies grow in phases (:func:`phases`): short ones first, then longer ones, and at last by wider beams. Each
 phase goes through the same stages while another theory may describe the labels in fewer bits:
 
 1. *whole*: a beam (:mod:`herbrand.induction.beam`) over all examples fills a pool of clauses, from which a
    theory is chosen (:mod:`herbrand.induction.cover`);
-2. *recursion*: the target stands in bodies (:mod:`herbrand.induction.recursion`);
-3. *exceptions*: clauses that cover too much are tried with exceptions, which become a predicate of their own,
-   learned in the same way and negated;
-4. *rest*: what the theory does not explain is looked at again, first all together, then one positive at a
-   time; one that no clause explains is set aside.
+2. *recursion*: the target occurs in bodies (:mod:`herbrand.induction.recursion`);
+3. *exceptions*: clauses that cover negatives are tried with exceptions: an invented predicate, learned in the
+   same way, is negated in the body;
+4. *rest*: a beam looks for the positives that the theory misses, first all together, then one at a time; one
+   that no clause covers is set aside.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(4, {"edge": [(0, 1), (1, 2), (2, 3)]})])
@@ -42,32 +42,33 @@ from herbrand.induction.vocabulary import LITERAL
 from herbrand.language.show import statement_text as statement_text
 
 ROUNDS = 4
-"""How often negatives that the rules derive wrongly join a sample and the search goes on."""
+"""Most rounds of a search; after each, negatives outside the sample that the rules derive join it."""
 
 LEAST = 13.5
 """Bits of the shortest theory with an exception or with recursion: two clauses with three literals."""
 
 FEWEST = 100
-"""Negatives that join a sample at once, where there are so many."""
+"""Negatives that may join a sample in one round, however small ``Limits.sample`` is."""
 
 ALONE = 300
-"""Steps that are spent on positives one by one, at most, for each bit of the labels: few labels do not tell
-many clauses apart, however long these are looked for."""
+"""Most steps for the search from single positives, for each bit of the labels: few labels do not distinguish
+many clauses, however long the search is."""
 
 WORTHY = 0.8
-"""A theory that takes more than this share of the bits of the bare labels is looked at again."""
+"""Share of the bits of the bare labels above which the search goes on from single positives."""
 
 EXCEPTED = 10
-"""Clauses with exceptions that are tried, at most."""
+"""Most clauses that are tried with exceptions in a phase."""
 
 ASIDE = 6
-"""Positives that are set aside before a phase ends."""
+"""Positives in a row without a better theory after which the stage *rest* ends."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Clauses, those of invented predicates first. ``missed`` positives and ``wrong`` negatives remain.
-    ``ties``: for a clause, others that cover the same examples in about as many bits."""
+    """Result of a search. ``clauses``: those of invented predicates first; ``missed``: positives that they
+    miss; ``wrong``: negatives that they cover; ``ties``: for a clause, others that cover the same examples in
+    about as many bits."""
 
     clauses: tuple[Clause, ...]
     missed: int
@@ -76,12 +77,12 @@ class Found:
 
     @property
     def errors(self) -> int:
-        """The labels on which the rules are wrong."""
+        """Number of labels on which the rules are wrong."""
         return self.missed + self.wrong
 
     @property
     def literals(self) -> int:
-        """The size of the rules, heads included."""
+        """Number of literals of the rules, heads included."""
         return sum(1 + clause.literals for clause in self.clauses)
 
 
@@ -92,9 +93,10 @@ def search(
     predicates: Sequence[str] | None = None,
     level: int = 0,
 ) -> Found:
-    """Clauses for the positives, as far as the limits allow.
+    """Search for clauses that describe the positives, within the limits.
 
-    ``predicates``: those that bodies may use, all others than the target by default.
+    ``predicates``: those that bodies may use, by default all but the target; ``level``: depth of
+    exceptions.
     """
     limits = limits or Limits()
     database = database.without(examples.target)
@@ -117,7 +119,7 @@ def search(
 
 
 def _sampled(positive: np.ndarray, most: int, rng: np.random.Generator) -> Rows:
-    """Places of at most so many examples of each kind."""
+    """Indices of at most ``most`` random examples of each label."""
     parts = []
     for kind in (positive, ~positive):
         places = np.flatnonzero(kind)
@@ -126,7 +128,7 @@ def _sampled(positive: np.ndarray, most: int, rng: np.random.Generator) -> Rows:
 
 
 def _wrongly(result: Found, examples: Examples, database: Database, chosen: Rows) -> Rows:
-    """Places of negatives outside the sample that the clauses derive."""
+    """Indices of negatives outside the sample that the clauses derive."""
     if len(chosen) == len(examples.rows) or not result.wrong:
         return chosen[:0]
     wrong = covering(result.clauses, examples, evaluated(result.clauses, database)) & ~examples.positive
@@ -135,7 +137,7 @@ def _wrongly(result: Found, examples: Examples, database: Database, chosen: Rows
 
 
 def _finished(theory: Sequence[Candidate], examples: Examples, database: Database) -> Found:
-    """The theory as it is over all examples, each clause without what it does not need."""
+    """Evaluate a theory over all examples, after simplifying clauses without exceptions or recursion."""
     clauses: list[Clause] = []
     ties: dict[Clause, tuple[Clause, ...]] = {}
     for one in theory:
@@ -153,8 +155,8 @@ def _finished(theory: Sequence[Candidate], examples: Examples, database: Databas
 
 @dataclass(frozen=True)
 class Phase:
-    """Bodies of at most so many ``literals``, by joins that make at most ``spread`` bindings of one on
-    average, by beams so many times as wide, for this share of the work that is left."""
+    """A phase of the search: bodies of at most ``literals``, joins that make at most ``spread`` bindings of
+    one on average, beams ``wider`` by this factor, and a ``share`` of the work that is left."""
 
     literals: int
     spread: float
@@ -171,18 +173,19 @@ PHASES = (
     Phase(LONGEST, inf, 4, 1.0),
 )
 WHOLE, RECURSION, EXCEPTIONS = 0.4, 0.4, 0.2
-"""Shares that stages have of what is left to a phase; the last stage has the rest."""
+"""Shares of the work left to a phase for its stages; the last stage has the rest."""
 
 
 def phases(most: int) -> list[Phase]:
-    """The phases of a search for bodies of at most so many literals."""
+    """The phases of a search for bodies of at most ``most`` literals."""
     fitting = [replace(phase, literals=min(phase.literals, most)) for phase in PHASES]
+    # Phases that the cap makes equal become one, with the spread and share of the last.
     return list({(phase.literals, phase.wider): phase for phase in fitting}.values())
 
 
 class _Learner:
-    """The pool of clauses for some examples, and the theory chosen from it; ``recursive``: one in which the
-    target stands in bodies, and its length, if any was shorter; ``done``: it has no errors."""
+    """State of a search on one sample: a pool of clauses, and the theory chosen from it. ``recursive``: bits
+    and clauses of the best recursive theory, if one was shorter; ``done``: whether it has no errors."""
 
     def __init__(self, setting: Setting, limits: Limits, level: int) -> None:
         self.setting, self.limits, self.level = setting, limits, level
@@ -222,13 +225,13 @@ class _Learner:
     def _explore(
         self, limits: Limits, beside: Sequence[Candidate], seed: int | None = None, enough: float = inf
     ) -> None:
-        """One beam for what the clauses ``beside`` it leave; the theory is chosen anew."""
+        """Run one beam for the positives that the clauses ``beside`` leave, and choose the theory anew."""
         aim = Aim.beside(beside, self.positive, seed, enough)
         Beam(self.setting, aim, limits, self.pool).run(self._root)
         self._choose()
 
     def _choose(self) -> None:
-        """The best theory of the pool; its clauses are made simpler where that is as good."""
+        """Choose the best theory of the pool; simplify its clauses and choose again until none changes."""
         self.pool.shrink(self.positive, {Pool.key(one.covers) for one in self.theory})
         while True:
             candidates = self._candidates()
@@ -238,8 +241,8 @@ class _Learner:
                 return
 
     def _simplify(self, one: Candidate) -> bool:
-        """Put a clause of the theory into the pool without what it does not need, and with better thresholds;
-        true if that is another clause. Each is looked at once."""
+        """Put a clause of the theory into the pool, simplified and with better thresholds; True if that is
+        another clause. Each clause is tried once."""
         if one.clause in self._looked_at:
             return False
         self._looked_at.add(one.clause)
@@ -260,7 +263,7 @@ class _Learner:
         return Errors.left_by(self.theory, self.positive)
 
     def _worth_more(self, limits: Limits) -> bool:
-        """True if some other theory may describe the examples in fewer bits than this one."""
+        """Whether another theory may describe the examples in fewer bits."""
         if limits.over or self.done:
             return False
         clauses = sum(1 + len(one.helpers) for one in self.theory)
@@ -268,7 +271,8 @@ class _Learner:
         return longer and description(self.theory, self.positive) > LEAST
 
     def _explained(self) -> bool:
-        """True if no clause that is left to be found can pay: the errors cost less than the shortest one."""
+        """Whether no further clause can pay, since the errors cost less than the shortest clause; without
+        noise, or with errors beyond it, whether there are no errors."""
         errors = self._errors()
         if not self.limits.noise or not self.theory or not errors.within(self.limits.noise):
             return bool(self.theory) and not errors.total
@@ -280,8 +284,8 @@ class _Learner:
         self._explore(limits, [])
 
     def _rest(self, limits: Limits) -> None:
-        """What the theory leaves, and what clauses without exceptions leave where it has some; in each case
-        all of it at once, then positive by positive."""
+        """Search for the positives that the theory misses; if it has exceptions or covers negatives, also for
+        those that clauses without either miss. Both times for all together first, then for one at a time."""
         self._explain(limits, False)
         if self._errors().wrong or any(one.helpers for one in self.theory):
             self._explain(limits, True)
@@ -302,13 +306,14 @@ class _Learner:
                 failures = 0 if better else failures + 1
 
     def _own(self, clean: bool) -> list[Candidate]:
-        """The theory, or the best one of clauses without exceptions."""
+        """The theory, or with ``clean`` the best one of clauses that cover no negative and have no
+        exceptions."""
         if not clean:
             return self.theory
         return exact_cover(self.pool.candidates(), self.positive, self.limits.clauses)
 
     def _standing(self, clean: bool) -> float:
-        """What is to become less: errors where there may be none, else the length of the description."""
+        """Score to minimise: with ``clean`` the positives missed, without noise the errors, else the bits."""
         if clean:
             return float((self.positive & ~union(self._own(clean), len(self.positive))).sum())
         if not self.limits.noise:
@@ -316,9 +321,9 @@ class _Learner:
         return round(description(self.theory, self.positive), 6)
 
     def _each_alone(self) -> None:
-        """Look for other clauses as long as the theory hardly says less than the labels themselves: for each
-        positive in turn, as if there were no theory. One of them is enough where there are no errors: a
-        shorter clause that leaves none covers it too."""
+        """Search from each positive in turn, as if there were no theory, while the theory is hardly shorter
+        than the bare labels. One positive is enough where there are no errors: a shorter clause that leaves
+        none covers it too."""
         nothing = description([], self.positive)
         effort = Effort(most=ALONE * nothing, whole=self.limits.effort)
         for wider in (0.5, 1, 2):
@@ -331,7 +336,7 @@ class _Learner:
                     break
 
     def _enough(self) -> float:
-        """Bits that a clause alone may not take in a theory that is to be chosen in place of this one."""
+        """Bits from which on a clause cannot be in a theory that replaces this one."""
         errors = self._errors()
         good = self.limits.noise and errors.within(self.limits.noise)
         return description(self.theory, self.positive) - 1 if good or not errors.total else inf
@@ -340,7 +345,7 @@ class _Learner:
         vocabulary = self._root.vocabulary
         others = vocabulary.reached(limits.spread) & set(vocabulary.head)
         if self.level or not limits.recursive or self.setting.examples.of_worlds or not others:
-            return  # without another object of a kind of the head's, the target says the same again
+            return  # without another object of a kind of the head's, the target could only repeat the head
         plain = [c for c in self._candidates() if not (c.covers & ~self.positive).any()]
         bits = description(self.theory, self.positive)
         bits = bits if self.recursive is None else min(bits, self.recursive[0])
@@ -351,7 +356,8 @@ class _Learner:
             self.done = not recursion.errors(theory).total
 
     def _exceptions(self, limits: Limits) -> None:
-        """Clauses that cover too much, each with the negation of a predicate that holds of its exceptions."""
+        """Try clauses that cover negatives with the negation of an invented predicate for these
+        exceptions."""
         if not self.setting.excepted:
             return
         enough = limits.effort.left / 3

@@ -1,4 +1,4 @@
-"""Clauses that say no more than they need.
+"""Simplification of clauses, and literals that bind the variables of a head.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)], "red": [(0,), (1,)]})])
@@ -23,7 +23,8 @@ from herbrand.induction.examples import Examples
 
 
 def simplified(clause: Clause, examples: Examples, database: Database) -> Clause:
-    """Without inequalities and literals whose absence makes no negative true and no positive false."""
+    """Drop comparisons and literals without which the clause loses no example and covers no other
+    negative."""
     before = covered(clause, database, examples.rows)
     wrong = before & ~examples.positive
 
@@ -45,7 +46,9 @@ def simplified(clause: Clause, examples: Examples, database: Database) -> Clause
         shorter = replace(clause, conditions=tuple(c for c in clause.conditions if c != one))
         if safe(shorter) and as_good(shorter):
             clause = shorter
-    for literal in sorted(clause.body, key=lambda one: not one.negated):  # these keep others that bind theirs
+    for literal in sorted(
+        clause.body, key=lambda one: not one.negated
+    ):  # negated ones first: they need the literals that bind their variables
         shorter = _shortened(clause, literal)
         if shorter.body and safe(shorter) and as_good(shorter):
             clause = shorter
@@ -65,21 +68,22 @@ def _shortened(clause: Clause, literal: Literal) -> Clause:
 
 
 def safe(clause: Clause) -> bool:
-    """Every variable of the head, of a negated literal and of a comparison stands in a positive literal, or
-    for one constant."""
+    """Whether every variable of the head, of a negated literal and of a comparison is bound, by a positive
+    literal or to a constant."""
     needed = set(clause.variables) | {v for x in clause.body if x.negated for v in x.named}
     needed |= {v for pair in clause.apart for v in pair}
     return needed | {v for one in clause.conditions for v in one.variables} <= _bound(clause)
 
 
 def _bound(clause: Clause) -> set[int]:
-    """The variables that a positive literal has, or that stand for one constant."""
+    """Variables that a positive literal binds, or that are bound to a constant."""
     bound = {v for literal in clause.body if not literal.negated for v in literal.variables}
     return bound | {one.left for one in clause.conditions if one.binds}
 
 
 class Guard(NamedTuple):
-    """A predicate, the column for a variable, and the examples whose value stands there."""
+    """A literal that can bind a variable of the head, in a ``column`` of its ``predicate``. ``holds``:
+    whether the value of each example occurs there."""
 
     predicate: str
     column: int
@@ -88,8 +92,8 @@ class Guard(NamedTuple):
 
 
 def guards(examples: Examples, database: Database, predicates: Sequence[str]) -> list[list[Guard]]:
-    """For each argument of the target, literals that could bind it: of few arguments first, then such as hold
-    often."""
+    """Literals that could bind each argument of the target: those with fewest arguments first, then those
+    with most rows."""
     by_part = []
     for column in examples.rows.T if not examples.of_worlds else ():
         options = [
@@ -104,8 +108,8 @@ def guards(examples: Examples, database: Database, predicates: Sequence[str]) ->
 
 
 def guarded(clause: Clause, options: Sequence[Sequence[Guard]], covers: np.ndarray) -> Clause | None:
-    """The clause with a literal for each variable of the head that none binds, such that all covered examples
-    stay. ``None`` where there is none."""
+    """The clause with a literal for each unbound variable of the head, such that all examples that it
+    ``covers`` stay; ``None`` if there is none."""
     fresh = 1 + max([*clause.variables, *(v for x in clause.body for v in x.variables)], default=0)
     bound = _bound(clause)
     for variable, own in zip(clause.variables, options, strict=True):
@@ -121,7 +125,8 @@ def guarded(clause: Clause, options: Sequence[Sequence[Guard]], covers: np.ndarr
 
 
 def covering(clauses: Iterable[Clause], examples: Examples, database: Database) -> np.ndarray:
-    """Which examples some clause of the target derives; helpers are in the database already."""
+    """Whether some clause of the target derives each example; invented predicates are in ``database``
+    already."""
     result = np.zeros(len(examples.rows), bool)
     for clause in clauses:
         if clause.head == examples.target:

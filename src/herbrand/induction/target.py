@@ -20,7 +20,7 @@ from herbrand.induction.machine import LogicMachine, Predicates
 
 @dataclass(frozen=True)
 class Shape:
-    """What a machine is made of beside its weights, so that it can be made again."""
+    """Hyperparameters of a machine, from which it can be built again."""
 
     inputs: tuple[int, ...]
     target_arity: int
@@ -53,6 +53,6 @@ class TargetMachine(nn.Module):
         self.conclusion = nn.Linear(self.machine.outputs[target_arity], 1)
 
     def forward(self, predicates: Predicates, present: torch.Tensor | None = None) -> torch.Tensor:
-        """Log-odds ``[worlds, m * target_arity]``."""
+        """Compute the log-odds of the target, ``[worlds, m * target_arity]``."""
         conclusions = self.machine(predicates, present)[self.shape.target_arity]
         return self.conclusion(conclusions).squeeze(-1)

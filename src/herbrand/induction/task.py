@@ -1,4 +1,4 @@
-"""What a learning task is: named predicates of random worlds, and a target to predict from them.
+"""Learning tasks: named predicates of random worlds, and a target predicate to predict from them.
 
 >>> def rows(rng, worlds, objects):
 ...     step = torch.eye(objects).roll(1, 1).tril(-1).repeat(worlds, 1, 1)
@@ -22,9 +22,9 @@ from herbrand.errors import HerbrandError
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Worlds of one batch. ``predicates``: ``[worlds, m * arity, channels]`` by arity; ``target``:
-    ``[worlds, m * arity]``; ``present``: which objects each world has, ``None`` for all; ``known``: where the
-    target is known, ``None`` for everywhere."""
+    """A batch of worlds. ``predicates``: ``[worlds, m * arity, channels]`` by arity; ``target``:
+    ``[worlds, m * arity]``; ``present``: mask of the objects in each world, ``None`` for all; ``known``: mask
+    of the tuples with a known target, ``None`` for all."""
 
     predicates: Mapping[int, torch.Tensor]
     target: torch.Tensor
@@ -50,9 +50,10 @@ Draw = Callable[[np.random.Generator, int, int], Sample]
 
 @dataclass(frozen=True)
 class Task:
-    """``vocabulary``: predicate names by arity, in the order of the channels.
-    ``sizes``: objects in training and in the larger exam; ``examples``: the
-    worlds that the paper trains on; ``depth`` and ``breadth`` likewise."""
+    """A learning task. ``vocabulary``: predicate names by arity, in the order of the channels. ``sizes``:
+    number of objects in training and in the larger exam; ``final_size``: in the final examination;
+    ``examples``, ``depth`` and ``breadth``: training worlds and machine of the paper; ``rare``: whether few
+    tuples are positive."""
 
     name: str
     target: str
@@ -68,19 +69,20 @@ class Task:
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """How many predicates there are of each arity."""
+        """Number of predicates of each arity from 0 to ``breadth``."""
         return tuple(len(self.vocabulary.get(arity, ())) for arity in range(self.breadth + 1))
 
     def draw(self, rng: np.random.Generator, worlds: int, objects: int) -> Sample:
-        """Fresh worlds, as they come."""
+        """Draw fresh worlds, whatever their labels."""
         if worlds < 1 or objects < 1:
             raise HerbrandError(f"{worlds} worlds of {objects} objects", hint="at least one of each")
         return self.draw_worlds(rng, worlds, objects)
 
     def draw_for_training(self, rng: np.random.Generator, worlds: int, objects: int) -> Sample:
-        """Fresh worlds; where positives are rare, at least three quarters of the worlds have one.
+        """Draw fresh worlds; where positives are rare, three quarters of the worlds have one.
 
-        Worlds without are put back at most twenty times, so that tiny sizes end too.
+        After twenty draws the batch is filled with worlds that have none, so that sizes too small for
+        positives end too.
         """
         sample = self.draw(rng, worlds, objects)
         if not self.rare:
@@ -102,7 +104,7 @@ def range_of(sample: Sample, most: int) -> torch.Tensor:
 
 
 def joined(samples: list[Sample]) -> Sample:
-    """Samples of equal sizes as one."""
+    """Concatenate samples of equal sizes."""
     first = samples[0]
     return Sample(
         {arity: torch.cat([s.predicates[arity] for s in samples]) for arity in first.predicates},

@@ -1,8 +1,8 @@
-"""Thresholds of a clause, moved to where they describe the examples best.
+"""Tuning of a clause's thresholds, such that they describe the examples in the fewest bits.
 
-A search tries a few thresholds on each column of numbers. For a clause that is worth it, all are tried: an
-example is covered with ``n >= c`` where the largest ``n`` of its bindings is at least ``c``. Of the
-thresholds that cover the same examples, the simplest number stays.
+A search tries a few thresholds on each column of numbers. For a clause that enters a theory, all are tried:
+an example is covered with ``n >= c`` if the largest ``n`` of its bindings is at least ``c``. Of the
+thresholds that cover the same examples, the simplest number is taken.
 
 >>> simplest(65, 62), simplest(31_217.18, 32_217.18), simplest(-0.2, 0.3), simplest(0.1234, 0.1301)
 (63, 32000, 0, 0.13)
@@ -24,12 +24,12 @@ from herbrand.induction.order import LENGTH_OF_DATE, simplest_date
 from herbrand.language.syntax import Value
 
 ROUNDS = 2
-"""How often the thresholds of a clause are moved in turn, where there are several."""
+"""Rounds in which each threshold of a clause is moved, where it has several."""
 
 
 def moved(clause: Clause, examples: Examples, database: Database, beside: np.ndarray) -> Clause:
-    """The clause with thresholds such that it and what else is covered, ``beside`` it, describe the examples
-    in the fewest bits, of all thresholds that cover some example."""
+    """Move the thresholds of a clause such that it and the examples covered ``beside`` it give the fewest
+    bits, among all thresholds that cover some example."""
     thresholds = [n for n, one in enumerate(clause.conditions) if _is_threshold(one)]
     for _ in range(ROUNDS if len(thresholds) > 1 else len(thresholds)):
         for place in thresholds:
@@ -52,7 +52,7 @@ def _moved(clause: Clause, place: int, examples: Examples, database: Database, b
     order = order[np.isfinite(best[order]) & ~beside[order]]
     if not len(order):
         return clause
-    # bits for each number of examples that may be covered, those with the largest numbers first
+    # counts for each threshold: one more example is covered at a time, those with the largest numbers first
     right = np.cumsum(examples.positive[order])
     wrong = np.arange(1, len(order) + 1) - right
     ends = np.flatnonzero(np.append(np.diff(best[order]) != 0, True))
@@ -65,7 +65,7 @@ def _moved(clause: Clause, place: int, examples: Examples, database: Database, b
 
 
 def _between(inside: float, outside: float | None, condition: Condition, database: Database) -> Value:
-    """The simplest threshold of the kind that the condition has; a time is one that is known."""
+    """Simplest threshold, of the type of the condition's value; a time is one of the data."""
     if not isinstance(condition.value, str):
         return inside if outside is None else simplest(inside, outside)
     if outside is not None and len(condition.value) == LENGTH_OF_DATE:
@@ -74,7 +74,7 @@ def _between(inside: float, outside: float | None, condition: Condition, databas
 
 
 def simplest(inside: float, outside: float) -> int | float:
-    """The number with fewest digits from ``inside`` to ``outside``, which itself is none; of several the one
+    """Number with the fewest digits from ``inside`` up to, but without, ``outside``; of several, the one
     nearest to the middle."""
     middle = (Decimal(inside) + Decimal(outside)) / 2
     power = floor(log10(abs(inside - outside))) + 1

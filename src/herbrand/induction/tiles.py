@@ -1,5 +1,4 @@
-"""Large tensors are walked in tiles that stay in cache;
-diagonals of a tile are found by their place in the whole.
+"""Tiles of large tensors, which stay in cache, and the diagonals of a tile.
 
 A group of ``r``-ary predicates over ``m`` objects is a tensor ``[worlds, m, ..., m, channels]`` with ``r``
 object axes. A tile is some worlds with all their objects, or one world and a range of its first object
@@ -17,7 +16,7 @@ from itertools import combinations
 import torch
 
 TILE = 1 << 18
-"""Numbers in a tile: one megabyte of float32, about a core's own cache."""
+"""Numbers in a tile: one megabyte of float32, about the cache of one core."""
 
 Place = tuple[slice, slice]
 """The worlds and the range of the first object axis that a tile holds."""
@@ -44,12 +43,12 @@ def tile_of(tensor: torch.Tensor, place: Place, arity: int) -> torch.Tensor:
 
 
 def addend_at(addend: torch.Tensor, place: Place, axis: int) -> torch.Tensor:
-    """The view at a place of a tensor that does not depend on one object axis, which it does not have."""
+    """View at a place of a tensor that lacks one object axis, on which it does not depend."""
     return addend[place[0]] if axis == 0 else addend[place]
 
 
 def add_sums(gradients: Sequence[torch.Tensor | None], tile: torch.Tensor, place: Place) -> None:
-    """Adds a tile's gradient to that of each addend, summed along the axis on which it does not depend."""
+    """Add a tile's gradient to that of each addend, summed along the axis on which it does not depend."""
     for axis, gradient in enumerate(gradients):
         if gradient is not None:
             target = addend_at(gradient, place, axis)
@@ -57,15 +56,13 @@ def add_sums(gradients: Sequence[torch.Tensor | None], tile: torch.Tensor, place
 
 
 def fill_diagonals(tile: torch.Tensor, value: float, arity: int, first: int = 0) -> None:
-    """Overwrites cells in which two objects are the same;
-    the tile's first object axis starts at ``first``."""
+    """Overwrite cells in which two objects are the same; the tile's first object axis starts at ``first``."""
     for left, right in combinations(range(1, 1 + arity), 2):
         torch.diagonal(tile, first if left == 1 else 0, left, right).fill_(value)
 
 
 def exclude(tile: torch.Tensor, value: float, arity: int, place: Place, present: torch.Tensor | None) -> None:
-    """Overwrites cells that a quantifier over the last
-    object axis must not see: repeated and absent objects."""
+    """Overwrite cells that a quantifier over the last object axis must skip: repeated and absent objects."""
     fill_diagonals(tile, value, arity, place[1].start if arity > 1 else 0)
     if present is not None:
         absent = ~present[place[0]]

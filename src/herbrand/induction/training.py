@@ -1,8 +1,8 @@
 """Training until graduation: no errors on fresh worlds of two sizes.
 
-The loss is taken on log-odds, weights do not decay, and a run that stands still begins again with other
-weights, all within one budget of examples and seconds. Equal seeds give equal runs; a run that was saved
-goes on as if it had not been stopped.
+The loss is taken on log-odds, weights do not decay, and a run without progress starts again with other
+weights, all within one budget of examples and seconds. Equal seeds give equal runs; a saved run resumes as if
+it had not been stopped.
 
 >>> def graphs(rng, worlds, nodes):
 ...     edge = torch.from_numpy(rng.random((worlds, nodes, nodes)) < 0.2).float()
@@ -40,22 +40,22 @@ from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_val
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
 
 NEARLY = 0.999
-"""The share of right tuples from which on a training may slow down."""
+"""Accuracy of an exam above which the learning rate decays."""
 
 COMPARED = 64
-"""Worlds, the same for each, on which first stretches are compared."""
+"""Worlds, the same for each draw of weights, on which starts are compared."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a training goes. ``examples``: worlds to learn from at most (``None``: as many as the paper);
-    ``exam_every``: examples between exams; ``exam_worlds``: of the training size and of the larger;
-    ``patience``: the share of the budget without a better loss after which weights are drawn anew;
-    ``margin``: the smallest log-odds on the right side that graduates; ``spread``: of fresh weights;
-    ``again``: the share of a batch that are worlds met before and not all right by ``again_margin``, while
-    there are any; ``rate_decay``: the rate is multiplied by this at every exam in which ``NEARLY`` all is
-    right; ``starts``: of so many draws of weights, each trained on ``start_examples``, the one with the
-    least loss goes on."""
+    """Settings of a training. ``examples``: most worlds to learn from (``None``: as many as the paper);
+    ``exam_every``: examples between exams; ``exam_worlds``: worlds of the training size and of the larger in
+    an exam; ``patience``: share of the budget without a better loss after which weights are drawn anew;
+    ``margin``: log-odds of the true labels above which a training graduates; ``most_balance``: most weight of
+    a positive; ``spread``: range of fresh weights, see :func:`draw_weights`; ``again``: share of a batch that
+    are failed worlds, not all right by ``again_margin``, while there are any; ``rate_decay``: factor of the
+    learning rate at each exam with an accuracy above ``NEARLY``; ``starts``: draws of weights, each trained
+    on ``start_examples``, of which the one with the least loss goes on."""
 
     examples: int | None = None
     batch: int = 16
@@ -93,8 +93,8 @@ _KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a training stands. ``seconds``: of this process's CPU so far; ``restarts``: how often weights
-    were drawn anew; ``marks``: the exam at the training size and, if that had no errors, at the larger."""
+    """State of a training. ``seconds``: CPU time of this process so far; ``restarts``: how often weights were
+    drawn anew; ``marks``: the exam at the training size and, if that had no errors, at the larger."""
 
     examples: int
     loss: float
@@ -112,7 +112,7 @@ class Progress:
 
 
 class Training:
-    """A run: a machine, its optimiser and its place in the stream of random worlds."""
+    """A training run: a machine, its optimiser and its position in the stream of random worlds."""
 
     def __init__(self, task: Task, plan: Plan | None = None, seed: int = 0) -> None:
         self.task, self.plan, self.seed = task, plan or Plan(), seed
@@ -133,7 +133,7 @@ class Training:
         self._begin()
 
     def run(self, seconds: float | None = None) -> Iterator[Progress]:
-        """Trains and reports each exam, until graduation or the end of the budget.
+        """Train and yield the progress at each exam, until graduation or the end of the budget.
 
         ``seconds``: wall-clock time allowed; the run stops soon after and can be saved and resumed.
         """
@@ -153,7 +153,7 @@ class Training:
                 return
 
     def _lesson(self, until: float | None) -> tuple[list[float], list[float]]:
-        """One stretch of training: the losses, and the shares of tuples that were right."""
+        """Train for one stretch; return the loss of each batch, and its share of right tuples."""
         losses, rights = [], []
         state, size = self._state, self.task.sizes[0]
         for _ in range(max(1, self._stretch() // self.plan.batch)):
@@ -172,7 +172,7 @@ class Training:
         return losses, rights
 
     def _stretch(self) -> int:
-        """Examples until something is to be decided."""
+        """Number of examples until the next exam, or until starts are compared."""
         if self._starting():
             return self._state.start_at + self.plan.start_examples - self._state.examples
         return self.plan.exam_every
@@ -181,7 +181,7 @@ class Training:
         return self.plan.starts > 1 and self._state.start < self.plan.starts
 
     def _compare_starts(self) -> None:
-        """Where a first stretch has ended: the next begins, or the best goes on."""
+        """After the stretch of a start, draw the next start, or go on with the best one."""
         state = self._state
         if not self._starting() or self._stretch() >= self.plan.batch:
             return
@@ -201,7 +201,7 @@ class Training:
             state.best, state.best_at = float("inf"), state.examples
 
     def _batch(self, size: int) -> Sample:
-        """Fresh worlds, and some that were failed before."""
+        """Draw a batch of fresh worlds, with some that failed before."""
         batch = self.plan.batch
         again = self._failures.taken(self._worlds, round(self.plan.again * batch))
         fresh = batch - sum(part.worlds for part in again)
@@ -214,6 +214,8 @@ class Training:
                 self._failures.keep(sample.take(failed))
 
     def _exam(self) -> tuple[Marks, ...]:
+        # Worlds, exams, weights and comparisons have a stream each, so that an exam does not change later
+        # worlds.
         rng = np.random.default_rng([self.seed, 1, self._state.examples])
         marks: list[Marks] = []
         for worlds, objects in zip(self.plan.exam_worlds, self.task.sizes, strict=True):
@@ -233,7 +235,8 @@ class Training:
             state.best, state.best_at = min(loss, state.best), state.examples
 
     def _restart_if_still(self) -> None:
-        """Before a lesson, not after the exam: a run saved between them goes on as if not stopped."""
+        """Draw weights anew if the loss is not better after ``patience``. This is done before a lesson, not
+        after the exam, so that a run saved between them resumes as if not stopped."""
         state = self._state
         still = state.examples - state.best_at >= self.plan.patience * self.budget
         if still and not self._starting():
@@ -264,7 +267,7 @@ class Training:
         self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
 
     def progress(self) -> Progress:
-        """Where the run stands, without another exam."""
+        """Progress of the run, without another exam."""
         return self._progress(self._state.best, float("nan"), ())
 
     def _progress(self, loss: float, accuracy: float, exam: tuple[Marks, ...]) -> Progress:
@@ -272,7 +275,7 @@ class Training:
         return Progress(state.examples, loss, accuracy, state.restarts, state.seconds, exam, state.graduated)
 
     def save(self, path: str | Path) -> None:
-        """Everything needed to go on."""
+        """Save everything needed to resume."""
         tensors = self._learned() | {f"leader.{name}": tensor for name, tensor in self._leader.items()}
         about = {
             **self._run(),
@@ -283,7 +286,7 @@ class Training:
         save_tensors(path, tensors, about)
 
     def resume(self, path: str | Path) -> None:
-        """Takes up a saved run of the same task, plan and seed."""
+        """Resume a saved run of the same task, plan and seed."""
         tensors, about = read_tensors(path)
         refuse_another(path, about, self._run())
         with restoring(path):
@@ -294,13 +297,13 @@ class Training:
             self._failures = Failures.of(within("failures", tensors))
 
     def _run(self) -> dict[str, Any]:
-        """What tells this run from others, as JSON holds it."""
+        """Task, seed and plan, which identify a run, as JSON holds them."""
         task = {each.name: getattr(self.task, each.name) for each in fields(self.task) if each.repr}
         name = task.pop("name")
         return json.loads(json.dumps({"task": name, **task, "seed": self.seed, "plan": asdict(self.plan)}))
 
     def _learned(self) -> dict[str, torch.Tensor]:
-        """Weights and what the optimiser remembers of them, by names to save them under."""
+        """Named tensors of the weights and of the optimiser's state, for a file."""
         return training_tensors("machine", self.machine, self._optimiser)
 
     def _take_up(self, tensors: dict[str, torch.Tensor]) -> None:
@@ -310,7 +313,7 @@ class Training:
 
 @dataclass
 class _State:
-    """What changes in a run beside weights."""
+    """State of a run beside weights."""
 
     examples: int = 0
     best: float = float("inf")
@@ -325,7 +328,8 @@ class _State:
 
 
 def balanced_loss(log_odds: torch.Tensor, sample: Sample, most: float) -> torch.Tensor:
-    """Cross-entropy from log-odds; positives weigh the root of how much rarer they are, at most ``most``."""
+    """Cross-entropy from log-odds; a positive weighs the root of the number of negatives for each positive,
+    at least 1 and at most ``most``."""
     target = sample.target
     if sample.known is not None:
         log_odds, target = log_odds[sample.known], target[sample.known]

@@ -1,7 +1,7 @@
-"""What the body of a clause can be made of: tests of objects and pairs of objects as bits, and joins.
+"""Vocabulary of clause bodies: tests of objects and of pairs of objects as bits, and joins.
 
-Objects fall into kinds: two columns are of one kind where some object stands in both. A variable is compared
-only with what its kind allows, so nothing is tried that can hold of no object.
+Columns have kinds: two columns are of one kind if some object occurs in both. Only variables of fitting kinds
+are compared or joined, so no test is tried that can hold of no object.
 
 >>> from herbrand.induction.database import World
 >>> database = Database.of([World(3, {"edge": [(0, 1), (1, 2)], "red": [(2,)]})])
@@ -29,19 +29,20 @@ from herbrand.language.formulas import ORDERS
 from herbrand.row_keys import places_among
 
 Bits = npt.NDArray[np.uint64]
-"""``[rows, words]``: 64 tests a word, the first in the lowest bit."""
+"""Truth values of tests, ``[rows, words]``: 64 tests a word, the first in the lowest bit."""
 
 FEW_CONSTANTS, MOST_CONSTANTS = 12, 24
-"""Constants of a kind are tried where there are few of them; else those that stand in most rows of a table,
-of kinds that no argument of the target has: others are names of single objects. In a single world, those that
-the target's first argument stands for are never tried."""
+"""Limits on the constants of a kind that are tested: all where there are at most ``FEW_CONSTANTS``; else the
+``MOST_CONSTANTS`` most frequent of those that occur twice in a column, of kinds without an order that no
+argument of the target has, since others name single objects. In a single world, those of the target's first
+argument are never tested."""
 
 MOST_THRESHOLDS = 16
-"""Thresholds on a column of numbers that are tried; those that a rule needs are moved to where they fit best
+"""Thresholds that are tried on a column of numbers; those of a rule are moved to where they fit best
 (:mod:`herbrand.induction.thresholds`)."""
 
 DENSE_PAIRS = 2**26
-"""Up to so many pairs of objects, what is true of pairs is looked up in a table of all of them."""
+"""Pairs of objects up to which a binary predicate is looked up in a table of all of them."""
 
 LITERAL, NEGATION, INEQUALITY = 2.5, 3.0, 2.0
 """Bits that a part of a clause costs. A literal costs less than its choice among all predicates would: it is
@@ -57,13 +58,13 @@ class Part(NamedTuple):
 
 
 Tests = list[tuple[Part, np.ndarray]]
-"""What may be tested, and where it holds."""
+"""Tests, and the rows or objects for which each holds."""
 
 
 class Join(NamedTuple):
-    """A literal that may bind new variables. ``variables``: for each argument one that is bound, or ``None``
-    for a new one; where all are ``None``, any tuple of the world will do. ``apart``: pairs of variables that
-    stand for different objects, the new ones numbered on."""
+    """A literal that may bind new variables. ``variables``: for each argument a bound one, or ``None`` for a
+    new one; if all are ``None``, any tuple of the same world matches. ``apart``: pairs of variables bound to
+    different objects; new variables are numbered after the bound ones."""
 
     predicate: str
     variables: tuple[int | None, ...]
@@ -71,7 +72,7 @@ class Join(NamedTuple):
 
 
 def packed(columns: Sequence[np.ndarray], rows: int) -> Bits:
-    """Truth values ``[rows]`` of many tests as bits."""
+    """Pack truth values ``[rows]`` of many tests into bits."""
     bits = np.zeros((rows, 8 * -(-len(columns) // 64)), np.uint8)
     for start in range(0, len(columns), 8):  # whole columns at once: NumPy packs short rows one by one
         byte = np.zeros(rows, np.uint8)
@@ -87,8 +88,9 @@ def unpacked(bits: Bits) -> npt.NDArray[np.uint8]:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """``kinds``: the kind of each column of a predicate, by its name and place; ``head``: of the target's
-    arguments. ``recursive``: the target, where bodies may use it."""
+    """Tests and joins over the ``predicates`` of a database. ``kinds``: the kind of each column of a
+    predicate, by its name and place; ``head``: of the target's arguments. ``recursive``: the target, where
+    bodies may use it."""
 
     database: Database
     predicates: tuple[str, ...]
@@ -103,7 +105,8 @@ class Vocabulary:
     def of(
         cls, database: Database, predicates: Sequence[str], examples: Rows, recursive: str | None = None
     ) -> Vocabulary:
-        """``examples``: rows of the target, whose columns have kinds too; world numbers have none."""
+        """Build a vocabulary. ``examples``: rows of the target, whose columns have kinds too; world numbers
+        have none."""
         names = [name for name in predicates if len(database.tables[name])]
         columns: list[tuple[object, Rows]] = [
             ((name, place), np.unique(database.tables[name][:, place]))
@@ -111,7 +114,7 @@ class Vocabulary:
             for place in range(database.arities[name])
         ]
         columns += [(place, np.unique(column)) for place, column in enumerate(examples.T)]
-        columns += database.numeric_types.items()  # what is declared alike can be compared
+        columns += database.numeric_types.items()  # numbers of one declared type are comparable
         classes, owner = Classes[int](), np.full(database.size, -1)
         for number, (_, objects) in enumerate(columns):
             for other in np.unique(owner[objects]):
@@ -124,7 +127,7 @@ class Vocabulary:
         return cls(database, tuple(names), of_columns, head, recursive)
 
     def objects_of(self, kind: int) -> Rows:
-        """The objects that stand in some column of a kind."""
+        """Objects that occur in some column of a kind."""
         return self._objects[kind]
 
     @cached_property
@@ -135,7 +138,7 @@ class Vocabulary:
     # Tests of one object
 
     def tests_of(self, variable: int, kind: int) -> list[Part]:
-        """What may be tested of a variable by itself, in the order of the bits of :meth:`properties`."""
+        """Tests of a single variable, in the order of the bits of :meth:`properties`."""
         key = (variable, kind)
         if key not in self._tests:
             self._tests[key] = [_about(test, variable) for test in self.properties(kind)[0]]
@@ -143,7 +146,7 @@ class Vocabulary:
 
     def properties(self, kind: int) -> tuple[list[Part], Bits]:
         """Tests of variable 0, and their bits ``[objects, words]``; of tests that agree on all objects of the
-        kind the first one stays, and none that always or never holds."""
+        kind the cheapest, and none that always or never holds."""
         if kind not in self._properties:
             objects = self.objects_of(kind)
             tests, columns = [], []
@@ -174,7 +177,7 @@ class Vocabulary:
         return sorted(properties, key=lambda one: one[0].bits)
 
     def _absences(self, name: str, own: Sequence[int], kind: int) -> Tests:
-        """That an object stands in no row of a table, for each of its columns of this kind."""
+        """Tests that an object occurs nowhere in a column, for each column of this kind."""
         absences: Tests = []
         for place, other in enumerate(own) if len(own) > 1 and name != self.recursive else ():
             if other == kind:
@@ -204,7 +207,7 @@ class Vocabulary:
         return conditions
 
     def _frequent(self, kind: int, labels: Rows) -> Rows:
-        """The constants of a kind that are tried."""
+        """Numbers of the constants of a kind that are tested."""
         database = self.database
         if len(labels) <= FEW_CONSTANTS:
             subject = len(database.starts) == 2 and self.head[:1] == (kind,)
@@ -212,13 +215,13 @@ class Vocabulary:
         if kind in self.head or kind in self._numeric:
             return labels[:0]
         counts = np.zeros(int(labels.max()) + 1, np.int64)
-        for column in self._columns_of(kind):  # what stands in each column once is the name of one object
+        for column in self._columns_of(kind):  # a constant that each column has at most once names one object
             np.maximum(counts, np.bincount(database.labels[column], minlength=len(counts)), out=counts)
         most = labels[np.argsort(-counts[labels], kind="stable")[:MOST_CONSTANTS]]
         return most[counts[most] > 1]
 
     def _thresholds(self, kind: int) -> list[float]:
-        """Numbers at equal shares of those in each column of a kind."""
+        """Distinct numbers at evenly spaced ranks in each column of a kind."""
         thresholds: set[float] = set()
         for column in self._columns_of(kind):
             numbers = np.unique(self.database.numbers[column])
@@ -228,7 +231,7 @@ class Vocabulary:
         return sorted(thresholds)
 
     def _columns_of(self, kind: int) -> list[Rows]:
-        """The objects in each column of a kind, with repetition."""
+        """Objects in each column of a kind, with repetition."""
         return [self.database.tables[name][:, place] for (name, place), k in self.kinds.items() if k == kind]
 
     # Tests of two objects, and of the world
@@ -236,7 +239,7 @@ class Vocabulary:
     def pair_tests(
         self, variables: tuple[int, int], kinds: tuple[int, int], columns: tuple[Rows, Rows]
     ) -> Tests:
-        """What may be tested of two variables."""
+        """Tests of two variables, and the rows in which they hold."""
         (left, right), (one, other) = variables, columns
         tests: Tests = []
         if kinds[0] == kinds[1]:
@@ -252,18 +255,18 @@ class Vocabulary:
         return tests
 
     def recurses_over(self, kind: int) -> bool:
-        """True if the target has one argument, of this kind, and bodies may use it."""
+        """Whether the target has one argument, of this kind, and bodies may use it."""
         name = self.recursive
         return name is not None and self.database.arities[name] == 1 and self.kinds.get((name, 0)) == kind
 
     def recursive_test(self, variable: int, objects: Rows, example: Rows) -> tuple[Part, np.ndarray]:
-        """The target of one argument, for another object than the example's own."""
+        """Test that the target, of one argument, holds of an object other than the example's."""
         assert self.recursive is not None
         holds = np.isin(objects, self.database.tables[self.recursive]) & (objects != example)
         return Part(Literal(self.recursive, (variable,)), LITERAL), holds
 
     def _both_signs(self, name: str, variables: tuple[int, ...], holds: np.ndarray) -> Tests:
-        """A literal and its negation; of the target the literal alone."""
+        """Tests of a literal and its negation; for the target of the literal alone."""
         positive = Part(Literal(name, variables), LITERAL), holds
         if name == self.recursive:
             return [positive]
@@ -271,7 +274,7 @@ class Vocabulary:
 
     @cached_property
     def _numeric(self) -> set[int]:
-        """Kinds of which all objects have an order."""
+        """Kinds whose objects all have an order."""
         numbers = self.database.numbers
         return {kind for kind, own in self._objects.items() if len(own) and not np.isnan(numbers[own]).any()}
 
@@ -298,7 +301,7 @@ class Vocabulary:
         return places_among(known, asked) >= 0
 
     def world_tests(self, worlds: Rows) -> Tests:
-        """Predicates without arguments, and where they hold in the world of each row."""
+        """Tests of predicates without arguments, and the rows in whose world they hold."""
         tests: Tests = []
         for name in self.predicates:
             if self.database.arities[name] == 0 and name != self.recursive:
@@ -308,8 +311,8 @@ class Vocabulary:
     # Joins
 
     def reached(self, spread: float) -> set[int]:
-        """The kinds of variables that joins can bind from the head's on, where each makes at most ``spread``
-        bindings of one on average."""
+        """Kinds of variables that joins can bind from those of the head on, where each join makes at most
+        ``spread`` bindings of one on average."""
         ways: dict[int, set[int]] = {}
         for name in self.predicates:
             rows, places = self.database.tables[name], range(self.database.arities[name])
@@ -321,8 +324,8 @@ class Vocabulary:
         return set(reached(near, lambda kind: ways.get(kind, ())))
 
     def joins(self, kinds: Sequence[int], of_worlds: bool) -> list[Join]:
-        """Every way to bind more variables, given the kinds of those that are bound, and every test of three
-        variables or more."""
+        """Literals that bind more variables, given the kinds of those that are bound, and tests of three or
+        more variables."""
         joins = []
         for name in self.predicates:
             arity = self.database.arities[name]
@@ -338,7 +341,7 @@ class Vocabulary:
 
 
 def _about(test: Part, variable: int) -> Part:
-    """A test of variable 0 as one of another variable."""
+    """Rewrite a test of variable 0 for another variable."""
     match test.literal:
         case Literal(variables=variables):
             places = tuple(v if v == ANY else variable for v in variables)

@@ -1,8 +1,9 @@
-"""Walks through a knowledge graph that meet no entity twice: what they connect, counted one by one.
+"""Enumeration of walks through a knowledge graph that visit no entity twice.
 
-Bodies of rules are walks, and different variables stand for different entities: otherwise a walk that turns
-back, ``r(x, z), r(w, z), r(w, y)`` with w = x, would derive every triple from itself. Counting walks takes no
-memory for the pairs that they connect; a product of sparse matrices does, and counts the ones that turn back.
+Bodies of rules are walks, and different variables bind different entities: otherwise a walk that turns back,
+``r(x, z), r(w, z), r(w, y)`` with w = x, would derive every triple from itself. Counting walks one by one
+takes no memory for the pairs that they connect; a product of sparse matrices does, and counts the walks that
+turn back.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import numpy as np
 from herbrand.loops import loop
 
 Numbers = Any
-"""An array: pyright takes the entries of one for arrays, and a loop's arguments are checked by numba."""
+"""An array, typed ``Any``: pyright takes the entries of an array for arrays, and numba checks a loop's
+arguments."""
 
 
 @loop
 def met(path: Numbers, depth: int, entity: int) -> bool:
-    """Whether an entity is among the first ones of a path."""
+    """Whether an entity is on a path, up to position ``depth``."""
     for place in range(depth + 1):  # noqa: SIM110 - numba compiles plain loops only
         if path[place] == entity:
             return True
@@ -38,11 +40,13 @@ def signatures(
     most: int,
     codes_of_pairs: Numbers,
 ) -> tuple[int, int]:
-    """Which sequences of at most ``length`` steps lead from the first to the second entity of each pair.
+    """Find the sequences of at most ``length`` steps that lead from the first to the second entity of each
+    pair.
 
-    Fills ``found`` with rows of a pair's number and a code, digits 1 to ``steps`` in base ``steps + 1``, the
-    first step lowest. Returns how many rows there are and the pair to go on with: a pair whose codes have no
-    room left is begun again, unless it is the first one. Of one pair at most ``most`` steps are looked at."""
+    Fill ``codes_of_pairs`` with rows of a pair's number and a code: digits 1 to ``steps`` in base
+    ``steps + 1``, the first step lowest. Return the number of rows and the pair to go on with: a pair whose
+    codes do not fit is begun again, unless the rows are all its own. Of one pair at most ``most`` steps are
+    tried."""
     base = steps + 1
     path = np.zeros(length + 1, np.int64)
     place = np.zeros(length + 1, np.int64)
@@ -88,13 +92,13 @@ def signatures(
 def measured(
     body: Numbers, head: int, order: Numbers, offsets: Numbers, targets: Numbers, most: int, counts: Numbers
 ) -> None:
-    """The pairs that a walk by the steps of ``body`` connects, from each entity of ``order`` in turn.
+    """Count the distinct pairs that walks along ``body`` connect, from each entity of ``order`` in turn.
 
     ``counts``: pairs, those of them in the relation ``head``, those whose first entity has some partner
-    there, the entities that were taken, and the steps. It ends after the entity that makes more than
-    ``most`` steps."""
+    there, entities done, and steps. Stop after the entity at which there are more than ``most`` steps."""
     length = len(body)
     size = offsets.shape[1] - 1
+    # Marks hold the current first entity, so that neither array is cleared from one entity to the next.
     seen = np.full(size, -1, np.int64)
     true = np.full(size, -1, np.int64)
     path = np.zeros(length + 1, np.int64)

@@ -1,4 +1,4 @@
-"""A rule with how often it is right, as a statement of the language.
+"""Weighted rules as statements of the language.
 
 >>> from herbrand.language.parse import parse_theory
 >>> from herbrand.language.show import statement_text
@@ -17,7 +17,7 @@ FORMS = ("proofs", "probabilities")
 
 
 def weighted(rule: Rule, weight: float, form: str) -> Rule | Choice:
-    """The rule with a weight of its proofs, or as an independent choice for each ground instance."""
+    """Rule with a weight of its proofs, or an independent choice for each of its groundings."""
     rounded = float(f"{weight:.6g}")
     if form == "probabilities":
         return Choice((Alternative(rounded, rule.head),), rule.body)
