@@ -222,7 +222,7 @@ def refuse_losing(path: str | Path) -> None:
                 length, begins = file.read(8), file.read(1)
     if length and (begins != b"{" or int.from_bytes(length, "little") > LONGEST_HEADER):
         raise HerbrandError(
-            f"'{path}' holds something other than what herbrand saves, and would be lost",
+            f"'{path}' is no file that herbrand saved, and would be overwritten",
             hint="name another file, or delete this one",
         )
 

@@ -91,8 +91,8 @@ def test_a_saved_machine_concludes_from_new_facts(towns: Path, tmp_path: Path, h
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--engine", "exact"], "a machine has no use for --engine"),
-        (["--dialect", "mln"], "a machine has no use for --dialect"),
+        (["--engine", "exact"], "a machine does not use --engine"),
+        (["--dialect", "mln"], "a machine does not use --dialect"),
         (["rules.hb"], "a machine (.hbm) stands alone"),
         ([], "there is no file"),
     ],
@@ -185,7 +185,7 @@ def test_only_listed_tuples_are_known_where_false_ones_are_listed(tmp_path: Path
         ),
         ({"a": {"five": "a,b,c,d,e\n", "warned": "a\n"}}, {}, "'five' has 5 arguments, more than"),
         ({"a": {"next": "x,y\n", "warned": "x\n"}, "b": {}}, {}, "holds no table"),
-        ({"a": {"warned": "x\n"}}, {}, "say nothing but 'warned'"),
+        ({"a": {"warned": "x\n"}}, {}, "no table but that of 'warned'"),
         ({}, {}, "holds no table"),
         ({"a": {}, "b": {}}, {}, "holds no table"),
         ({"a": {"next": "", "warned": ""}}, {}, "the table is empty"),

@@ -208,7 +208,7 @@ def test_other_tables_of_a_database_are_left_alone_and_noted(tmp_path: Path, mad
     notes: list[str] = []
     model = hb.Model(theory, path, note=notes.append)
     assert len(model.program.facts.tables["transactions"].true) == len(ROWS)
-    assert notes[0] == f"{path.name}: no predicates, and left alone: junk"
+    assert notes[0] == f"{path.name}: left alone, as no predicate has these names: junk"
 
 
 def test_a_database_without_a_table_of_a_predicate_is_refused(tmp_path: Path) -> None:

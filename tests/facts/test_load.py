@@ -79,7 +79,7 @@ def test_unknown_names_in_options():
         "--open: there is no predicate 'smoks'\n  did you mean 'smokes'?\n"
         "--closed: there is no predicate 'nothing'"
     )
-    assert message({}, open=["smokes"], closed=["smokes"]) == "'smokes' is said to be open and closed"
+    assert message({}, open=["smokes"], closed=["smokes"]) == "'smokes' is given as both open and closed"
 
 
 def test_the_signature_grows_by_what_only_tables_know():

@@ -128,7 +128,7 @@ def test_reading_is_told(tmp_path: Path) -> None:
             FactsError,
             "the target 't' has no examples",
         ),
-        ({"one": {"t": "a\n"}}, "", FactsError, "the worlds say nothing but 't'"),
+        ({"one": {"t": "a\n"}}, "", FactsError, "the worlds have no table but that of 't'"),
         (
             {"one": {"p": "a\n", "t": "a\n"}, "two": {"p": "a,b\n", "t": "a\n"}},
             "",

@@ -198,7 +198,7 @@ def test_two_runs_keep_no_file_together(worlds: Path, tmp_path: Path) -> None:
     )
     try:
         assert first.stdout is not None and first.stdout.readline() == "held\n"
-        with pytest.raises(HerbrandError, match="is kept by a run that goes on"):
+        with pytest.raises(HerbrandError, match="is in use by another run"):
             hb.induce(**asked)
     finally:
         first.communicate("done")

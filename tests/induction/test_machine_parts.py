@@ -133,7 +133,7 @@ class TestMachines:
     @pytest.mark.parametrize(
         ("given", "said"),
         [
-            ({}, "a world without predicates says nothing\n  give at least one"),
+            ({}, "a world has no predicates\n  give at least one"),
             ({1: torch.zeros(1, 0, 1)}, "a world has no objects\n  leave empty worlds out"),
             ({1: torch.zeros(1, 3, 2)}, "the machine reads 1 predicates of arity 1, not 2"),
             ({2: torch.zeros(1, 3, 3, 1)}, "the machine reads 1 predicates of arity 1, not 0"),

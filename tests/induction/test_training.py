@@ -195,7 +195,7 @@ def test_the_margin_is_the_smallest_on_the_right_side() -> None:
         (lambda: TargetMachine((0, 0, 0, 1), 1, breadth=2), "wider than the machine's breadth, 2"),
         (lambda: TargetMachine((0, 0, 1), 3, breadth=2), "a target of arity 3"),
         (lambda: TargetMachine((0, 0, 1), 1, depth=0), "a depth of 0"),
-        (lambda: TargetMachine((0, 0, 1), 1)({}), "says nothing"),
+        (lambda: TargetMachine((0, 0, 1), 1)({}), "has no predicates"),
         (lambda: TargetMachine((0, 0, 1), 1)({2: torch.zeros(1, 0, 0, 1)}), "no objects"),
         (lambda: TargetMachine((0, 0, 1), 1)({2: torch.zeros(1, 2, 2, 3)}), "1 predicates of arity 2, not 3"),
         (

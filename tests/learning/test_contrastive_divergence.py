@@ -181,7 +181,7 @@ def test_l1_leads_where_it_does_with_exact_counts(copies: int, l1: float) -> Non
 
 def test_what_samples_cannot_tell_is_refused() -> None:
     model = hb.Model(hb.parse(CROWD), crowd(300))
-    with pytest.raises(BudgetError, match="which of several climbs ends highest"):
+    with pytest.raises(BudgetError, match="the ends of several starts cannot be compared"):
         model.learn("likelihood", starts=3)
     with pytest.raises(UnsupportedError, match="does not use --held-out"):
         model.learn("contrastive-divergence", held_out=".")

@@ -79,7 +79,7 @@ def test_a_result_or_a_plain_refusal(method: str, name: str) -> None:
     ("text", "options", "said"),
     [
         (TWO + '1: s(x) => c(x)\ns("a")\nc("a")', {"latent": ["c"]}, "there is no latent atom"),
-        ('type p = {"a"}\n' + TWO + "1: s(x)", {"latent": ["c"]}, "no statement bears on a latent atom of c"),
+        ('type p = {"a"}\n' + TWO + "1: s(x)", {"latent": ["c"]}, "no statement is about a latent atom of c"),
         (TWO + '1: s(x) => c(x)\ns("a")', {}, "no predicate is latent"),
     ],
 )

@@ -219,7 +219,7 @@ def test_early_stopping() -> None:
         (TEXT, {"latent": "smokes", "batch": 0}, "--batch is a whole number from 1 on"),
         (TEXT, {"latent": "smokes", "worlds": [{}, {}]}, "one world's constants"),
         (TEXT, {"latent": "smokes", "bach": 3}, "no option 'bach'"),
-        (TEXT, {"latent": ["smokes", "area"], "clip": 1.0, "batch": 8}, "--clip bounds what all groundings"),
+        (TEXT, {"latent": ["smokes", "area"], "clip": 1.0, "batch": 8}, "--clip limits the sum of messages"),
         (TEXT, {"latent": ["smokes", "area"], "clip": -1.0}, "--clip is a number above 0, not -1.0"),
     ],
 )

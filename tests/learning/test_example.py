@@ -105,7 +105,7 @@ REFUSED = [
     ("?: smokes(x)", {"method": "layers", "save": "x"}, "layers does not use --save", "leave out --save"),
     ("?: smokes(x)", {"method": "layers", "resume": "x"}, "layers does not use", "leave out --resume"),
     (NEAR_SMOKERS + "?: near(x, x) => smokes(x)", {}, "from smokes: near(x, y) :- fr", "body of the rule"),
-    (NEAR_SMOKERS + "?: smokes(x)\n1: far(x, x)", PSEUDO, "speaks of far, which rests on", "--target PRED"),
+    (NEAR_SMOKERS + "?: smokes(x)\n1: far(x, x)", PSEUDO, "uses far, which depends on", "--target PRED"),
     (NEAR_SMOKERS + "?: near(x, x) => cancer(x)", {"target": "near"}, "rule derives it", "--ignore rules"),
 ]  # fmt: skip
 

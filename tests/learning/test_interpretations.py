@@ -299,8 +299,8 @@ def test_statements_that_may_give_an_atom_two_values_are_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"<text>:1:1: nothing that is listed rests on a probability to be learned"),
-        ({"worlds": [hb.parse("not other")]}, "nothing that is listed rests on a probability to be learned"),
+        ({}, r"<text>:1:1: no listed atom depends on a probability to be learned"),
+        ({"worlds": [hb.parse("not other")]}, "no listed atom depends on a probability to be learned"),
         ({"worlds": [hb.parse("wet")], "l2": 1.0}, "--l2 is for weights"),
         ({"worlds": [hb.parse("wet")], "l1": 1.0}, "--l1 is for weights"),
     ],
@@ -373,7 +373,7 @@ def test_each_step_is_that_of_the_sum_over_worlds(lesson: tuple[str, list[str]])
         return
     learned = {number for number, choice in one._choices().items() if choice.learned}
     if not any(learned & one._beneath(world) for world in worlds):
-        with pytest.raises(UnsupportedError, match="nothing that is listed rests on a probability to be"):
+        with pytest.raises(UnsupportedError, match="no listed atom depends on a probability to be"):
             hb.Model(theory).learn("likelihood", worlds=worlds)
         return
     for _ in range(3):

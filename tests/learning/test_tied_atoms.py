@@ -127,7 +127,7 @@ def test_atoms_that_are_one_change_together(hard: str) -> None:
 @pytest.mark.parametrize("hard", TIES)
 def test_a_database_refuses_atoms_that_may_be_one(hard: str, tmp_path: Path) -> None:
     model = hb.Model(hb.parse(HEAD + hard), world_of(hard), on=f"duckdb:{tmp_path / 'w.duckdb'}")
-    with pytest.raises(UnsupportedError, match=r"hard statements may make .* one, .*\n.*leave out --on"):
+    with pytest.raises(UnsupportedError, match=r"hard statements may tie .*, .*\n.*leave out --on"):
         model.learn("pseudo-likelihood", target=["f", "g"])
 
 

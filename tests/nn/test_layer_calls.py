@@ -144,7 +144,7 @@ def test_calls_that_are_refused() -> None:
         (typed(), {"observed": ["s"]}, "s is open"),
         (typed(), {"observed": ["k"]}, "no predicate 'k'"),
         (typed(), {"ragged": ["u"]}, "no type 'u'"),
-        (typed() + "hard: e(x, y) => s(x)\n", {"observed": ["e"]}, "a hard statement speaks of e"),
+        (typed() + "hard: e(x, y) => s(x)\n", {"observed": ["e"]}, "a hard statement is about e"),
         (typed() + "hard: s(x) => r(x)\npredicate r(t)\n", {"ragged": ["t"]}, "a hard statement speaks of t"),
         (typed() + "hard: forall x: s(x)\n", {"ragged": ["t"]}, "a hard statement speaks of t"),
         (typed() + "0.5: exists y: e(x, y) and s(y)\n", {"observed": ["e"]}, "quantifiers"),

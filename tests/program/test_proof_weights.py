@@ -1,4 +1,4 @@
-"""Queries of infer and bound about what rests on weights of proofs, which they do not count."""
+"""Queries of infer and bound about what depends on weights of proofs, which they do not count."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ ASKED = ('path("a", "c")', 'path("a", x)', "path", 'not path("a", "c")', 'open_o
     ("text", "why"), [(WEIGHTED, "facts of edge have"), (BY_RULE, "this rule has a weight: p")]
 )
 def test_what_rests_on_weights_is_refused(query: str, text: str, why: str) -> None:
-    message = f"path rests on weights of proofs, which infer does not count: {why}"
+    message = f"path depends on weights of proofs, which infer does not count: {why}"
     with pytest.raises(UnsupportedError, match=f"{message}(.|\n)*--algebra probability"):
         hb.Model(hb.parse(text)).infer(query)
 
 
 def test_what_counts_what_has_weights_rests_on_them() -> None:
     model = hb.Model(hb.parse(WEIGHTED + "open_one(x) :- road(x, _), count(y: path(x, y)) >= 1"))
-    with pytest.raises(UnsupportedError, match="open_one rests on weights of proofs"):
+    with pytest.raises(UnsupportedError, match="open_one depends on weights of proofs"):
         model.infer("open_one")
 
 
@@ -53,10 +53,10 @@ def test_what_counts_what_has_weights_rests_on_them() -> None:
 def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
     model = hb.Model(hb.parse(WEIGHTED), on=f"duckdb:{tmp_path}/w.duckdb" if on else None)
     for query in ("path", 'path("a", "c")', 'edge("a", "b")'):
-        with pytest.raises(UnsupportedError, match="rests on weights of proofs, which infer does not count"):
+        with pytest.raises(UnsupportedError, match="on weights of proofs, which infer does not count"):
             model.infer(query)
     for query in ('P(path("a", "c"))', 'P(open_one("a") | path("a", "c"))'):
-        with pytest.raises(UnsupportedError, match="rests on weights of proofs, which bound does not count"):
+        with pytest.raises(UnsupportedError, match="on weights of proofs, which bound does not count"):
             model.bound(query)
     if not on:
         assert model.infer("near(x, y)")['near("a", "b")'] == 1.0
@@ -65,7 +65,7 @@ def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
 def test_an_interval_that_rests_on_weights_is_not_explained() -> None:
     model = hb.Model(hb.parse(WEIGHTED))
     for query in ('P(path("a", "c"))', 'P(open_one("a") | path("a", "c"))'):
-        with pytest.raises(UnsupportedError, match="rests on weights of proofs, which bound does not count"):
+        with pytest.raises(UnsupportedError, match="on weights of proofs, which bound does not count"):
             model.explain(query)
 
 
@@ -76,7 +76,7 @@ def test_weights_of_1_are_none() -> None:
 
 def test_a_proof_with_a_weight_contradicts_nothing() -> None:
     """It may be false that a weighted edge is there; without weights nothing can give way."""
-    with pytest.raises(UnsupportedError, match="path rests on weights of proofs, which this command"):
+    with pytest.raises(UnsupportedError, match="path depends on weights of proofs, which this command"):
         hb.Model(hb.parse(WEIGHTED + 'not path("b", "c")')).infer("open_one(x)")
     with pytest.raises(ContradictionError):
         hb.Model(hb.parse(DECLARED + 'not path("a", "c")')).infer("open_one(x)")
@@ -88,7 +88,9 @@ def test_choices_rest_on_weights_as_rules_do(more: str) -> None:
     theory = hb.parse(f"{CHOSEN}{more}")
     model, layer = hb.Model(theory), hb.nn.QueryLayer(hb.Model(theory), "path(x, y)", algebra="probability")
     assert layer(["a"])[0].tolist() == pytest.approx([0, 0.1])
-    message = "(near|path) rests on weights of proofs, which this command does not count: facts of edge have"
+    message = (
+        "(near|path) depends on weights of proofs, which this command does not count: facts of edge have"
+    )
     for ask in (
         lambda: model.infer("path(x, y)"),
         lambda: model.infer(map=True),

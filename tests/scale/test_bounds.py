@@ -349,8 +349,8 @@ class TestRefusals:
         ("statement", "said"),
         [
             ('P(smokes("d")) <= 0.05', 'nothing is left for P.smokes."d"'),
-            ('P(coughs("d")) >= 0.9', "this cannot hold with what others say of"),
-            ('P(friends("a", "b")) <= 0.5', "the observed facts settle"),
+            ('P(coughs("d")) >= 0.9', "this cannot hold with the other bounds on"),
+            ('P(friends("a", "b")) <= 0.5', "the observed facts determine"),
         ],
     )
     def test_contradictions(self, statement: str, said: str, tmp_path: Path, here: None) -> None:

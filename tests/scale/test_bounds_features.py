@@ -152,10 +152,10 @@ def test_sweeps_narrow_and_never_widen(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("P(s(x)) <= 0.5\nP(s(x)) >= 0.6", 'nothing is left for P(s("a"))'),
-        ('P(s("a") or s("b")) <= 0.2\nP(s("b")) >= 0.4', "this cannot hold with what others say of"),
+        ('P(s("a") or s("b")) <= 0.2\nP(s("b")) >= 0.4', "this cannot hold with the other bounds on"),
         (
             "P(f(x, y) and s(x)) <= 0.5\nP(f(x, y)) >= 0.4",
-            "the observed facts settle what this bound speaks of",
+            "the observed facts determine the formula of this bound",
         ),
         ("P(s(x) | nobody(x)) <= 0.4", "predicate 'nobody' is not declared"),
         ("P(s(x, y)) <= 0.4", "s takes 1 argument, not 2"),

@@ -95,7 +95,7 @@ class TestRefusals:
             ),
             (
                 "predicate p(t)\n?: p(x)\np(1)\np(2) ~ 0.25",
-                "p(2) ~ 0.25 is an opinion; what is learned from is true or false\n"
+                "p(2) ~ 0.25 is soft evidence; labels are true or false\n"
                 "  say which it is, or that it is not known: --latent p",
             ),
             (

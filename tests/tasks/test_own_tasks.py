@@ -301,7 +301,7 @@ class Alone(Corridor):
     ("wrong", "message"),
     [
         (lambda: tasks.train(Square, LESSONS), "Square has 2 objects, and its relations are about 4"),
-        (lambda: tasks.train(Nameless, LESSONS), "the world says nothing of 'out'"),
+        (lambda: tasks.train(Nameless, LESSONS), "the world has no table of 'out'"),
         (lambda: tasks.train(Flat, LESSONS), r"'right' is a table of the shape \(2, 2\), not of 2 arguments"),
         (lambda: tasks.train(Alone, LESSONS), "was asked for 2 games of size 2 and gave 1 of size 2"),
         (lambda: tasks.train(Corridor), "a game is learned by a Curriculum"),  # type: ignore[call-overload]
@@ -357,7 +357,7 @@ def ones(worlds: int, size: int) -> np.ndarray:
         (lambda: tasks.Plan(hidden=(0,)), "each of hidden is a whole number from 1 on, not 0"),
         (lambda: tasks.worlds_task("two", "t", (3, 4)), "draw is a function, not 'two'"),  # type: ignore
         (lambda: tasks.worlds_task(two_steps, "two", (3, 4), depth=0), "depth is a whole number from 1 on"),
-        (drawing(t=ones), "the worlds say nothing but 't'"),
+        (drawing(t=ones), "the worlds have no table but that of 't'"),
         (
             drawing(t=ones, a=lambda worlds, size: np.full((worlds, size), np.nan)),
             "'a' is a table of float64",

@@ -60,7 +60,7 @@ def _concluded(opened: Opened, options: dict[str, Any]) -> Marginals:
     given = {one.name for one in fields(opened) if getattr(opened, one.name)} | set(options)
     needless = sorted(given - OF_MACHINES)
     if needless:
-        raise UnsupportedError(f"a machine has no use for --{needless[0].replace('_', '-')}")
+        raise UnsupportedError(f"a machine does not use --{needless[0].replace('_', '-')}")
     machine, *others = opened.theory
     if others:
         raise UnsupportedError(f"'{machine}' and other files: a machine ({MACHINE}) stands alone")

@@ -77,7 +77,7 @@ def refuse_overwriting(written: Iterable[str], theories: Iterable[str], facts: I
             or (_reads_ending(_ending(path)) and any(_is_inside(place, folder) for folder in folders))
         ):
             raise HerbrandError(
-                f"'{path}' is read by this command, and its result would take its place",
+                f"'{path}' is read by this command, and its result would overwrite it",
                 hint="name another file",
             )
 

@@ -28,7 +28,7 @@ def command(
     """
     report = hb.score(result, list(facts), closed or (), header=has_header(header), note=note)
     if report.missing:
-        note(f"{report.missing:,} labels have no row in the result: they take no part")
+        note(f"{report.missing:,} labels have no row in the result and are left out")
     if not closed and report.pooled.true == report.pooled.rows:
         note("no label is false; --closed PRED counts what is not listed as false")
     if written.into is None and written.drawn is not None:

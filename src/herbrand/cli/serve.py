@@ -42,7 +42,7 @@ def command(
     key = _checked(os.environ.get(KEY) or None if key is None else key)
     if host not in THIS_MACHINE and key is None:
         raise HerbrandError(
-            f"whoever reaches {host} could ask this service",
+            f"whoever reaches {host} could use this service",
             hint=f"give a key: --key KEY, or {KEY} in the environment; or listen at {THIS_MACHINE[0]} only",
         )
     model: dict[str, Any] = {

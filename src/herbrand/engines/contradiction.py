@@ -52,7 +52,7 @@ def contradiction(program: Program, budget: Budget, engine: str) -> HerbrandErro
     refusal, which claims nothing."""
     return _by_elimination(program, budget) or UnsupportedError(
         f"{engine} has lost every world: either no world satisfies the hard statements, which could not be "
-        "proved, or its numbers have run away",
+        "proved, or its numbers have diverged",
         hint="use --engine exact, or bp, whose propagation decides what is impossible without numbers",
     )
 

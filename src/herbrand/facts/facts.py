@@ -231,7 +231,7 @@ class Worlds:
             if name not in known
         ]
         mistakes += [
-            Mistake(f"'{name}' is said to be open and closed") for name in self.open if name in self.closed
+            Mistake(f"'{name}' is given as both open and closed") for name in self.open if name in self.closed
         ]
         if mistakes:
             raise FactsError(mistakes)

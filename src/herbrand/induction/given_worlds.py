@@ -197,7 +197,7 @@ def _refuse_unreadable(predicate: Predicate, facts: Facts) -> None:
 def _refuse_unlearnable(given: GivenWorlds) -> None:
     if not any(len(world.true) for world in given.worlds):
         raise FactsError(
-            f"the target '{given.target}' has no examples: it is true of nothing in any world",
+            f"the target '{given.target}' has no examples: it has no true tuple in any world",
             hint=f"give its true tuples in a table named {given.target} in each world's folder",
         )
     if not any(
@@ -205,7 +205,9 @@ def _refuse_unlearnable(given: GivenWorlds) -> None:
         for w in given.worlds
         for name, rows in w.facts.items()
     ):
-        raise FactsError(f"the worlds say nothing but '{given.target}'", hint="add tables to predict it from")
+        raise FactsError(
+            f"the worlds have no table but that of '{given.target}'", hint="add tables to predict it from"
+        )
     groups: dict[object, list[GivenWorld]] = {}
     for world in given.worlds:
         key = (world.objects, tuple((n, world.facts[n].tobytes()) for n in sorted(world.facts)))

@@ -67,7 +67,7 @@ class Journal:
         """Read the records of the file, or begin it."""
         if is_taken(self.file.fileno()):
             raise HerbrandError(
-                f"'{self.path}' is kept by a run that goes on", hint="wait for it, or name another file"
+                f"'{self.path}' is in use by another run", hint="wait for it, or name another file"
             )
         data = self.path.read_bytes()
         if not BEGINS.startswith(data[: len(BEGINS)]):

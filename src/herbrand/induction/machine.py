@@ -159,7 +159,7 @@ class LogicMachine(nn.Module):
 
 def _sizes(given: Mapping[int, torch.Tensor], present: torch.Tensor | None) -> tuple[int, int]:
     if not given:
-        raise UnsupportedError("a world without predicates says nothing", hint="give at least one")
+        raise UnsupportedError("a world has no predicates", hint="give at least one")
     worlds = next(iter(given.values())).shape[0]
     objects = present.shape[1] if present is not None else None
     for arity, tensor in given.items():

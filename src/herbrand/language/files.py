@@ -152,7 +152,7 @@ def formatted(text: str, name: str = "theory") -> str:
     refuse_no_text(text)
     after = spaced(text)
     if parse_theory(text, name) != parse_theory(after, name):
-        raise LanguageError(f"{name} would be another theory in the one style, so it stays as it is")
+        raise LanguageError(f"{name} would mean something else once formatted, so it is left as it is")
     return after
 
 
@@ -162,7 +162,7 @@ def formatted_file(path: str | PathLike[str]) -> str | None:
     place = Path(path)
     if place.suffix.lower() not in (".hb", ""):
         raise UnsupportedError(
-            f"only .hb files have a style here, and '{path}' is another",
+            f"only .hb files are formatted, and '{path}' is another",
             hint=f"herbrand convert {path} -o {place.with_suffix('.hb')}" if _is_known(place) else "",
         )
     before = read_source(place).text
@@ -190,7 +190,7 @@ def _read_one(
     try:
         if not own and dialect is None and not _is_known(path) and not isdir(path):
             raise LanguageError(
-                f"nothing says which dialect '{path}' is in",
+                f"it is not known which dialect '{path}' is in",
                 hint=f"theories end in {', '.join(theory_endings())}; tables of facts are named by --facts",
             )
         if not own:

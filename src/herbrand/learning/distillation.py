@@ -133,12 +133,12 @@ def training(program: Program, settings: LearningSettings, mark: str = "") -> Tr
     latent = evidence.latent_predicates
     if not latent:
         raise UnsupportedError(
-            "there is no latent atom to teach a predictor of: the facts decide every atom",
+            "there is no latent atom to train a predictor for: the facts determine every atom",
             hint="leave facts of what is --latent out, or add constants of which nothing is known",
         )
     if not any(bears(template, evidence) for template in program.templates):
         raise UnsupportedError(
-            f"no statement bears on a latent atom of {', '.join(latent)}, so nothing can be taught",
+            f"no statement is about a latent atom of {', '.join(latent)}, so a predictor learns nothing",
             hint="state rules about what is --latent",
         )
     options = _options(settings)
@@ -171,7 +171,7 @@ def _lessons(
         return WholeLessons.of(program, options["layers"], settings.budget.memory, settings.clip)
     if settings.clip is not None:
         raise UnsupportedError(
-            "--clip bounds what all groundings of a statement say together, and a batch has a few of them",
+            "--clip limits the sum of messages over all groundings, and a batch has only some of them",
             hint="leave out --batch, or --clip",
         )
     refuse_unsampled(program)

@@ -181,7 +181,7 @@ def _refuse_derived(theory: Theory, targets: Collection[str]) -> None:
         for name in predicates_of(formula):
             if name in resting:
                 raise UnsupportedError(
-                    f"this formula speaks of {name}, which rests on what is to be predicted: {resting[name]}",
+                    f"this formula uses {name}, which depends on what is to be predicted: {resting[name]}",
                     span=formula.span,
                     hint="write the body of the rule into the formula, or name other targets: --target PRED",
                 )

@@ -150,7 +150,7 @@ def learn(
     ]
     if not any(draw.group for world in made for draw in world.draws):
         raise UnsupportedError(
-            "nothing that is listed rests on a probability to be learned",
+            "no listed atom depends on a probability to be learned",
             span=next(choice.span for choice in theory.choices if choice.learned),
             hint="list what its statement derives, true or false, or name worlds that do: --worlds DIR",
         )

@@ -140,11 +140,11 @@ def _refuse_unsampled(settings: LearningSettings) -> None:
     """Raise UnsupportedError for settings that need the value of the likelihood."""
     if settings.starts is not None:
         raise UnsupportedError(
-            "sampled worlds do not tell which of several climbs ends highest", hint="leave --starts out"
+            "with sampled worlds the ends of several starts cannot be compared", hint="leave --starts out"
         )
     if settings.held_out is not None:
         raise UnsupportedError(
-            "sampled worlds do not tell how probable the labels of held-out worlds are",
+            "sampled worlds do not give the probability of the labels of held-out worlds",
             hint="leave --held-out out, and compare what infer says of them: herbrand score",
         )
 

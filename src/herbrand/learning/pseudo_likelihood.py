@@ -153,7 +153,7 @@ def _refuse_fixed(theory: Theory, objective: PseudoLikelihood) -> None:
         statement = weight_statements(theory)[int(fixed[0])]
         names = ", ".join(dict.fromkeys(predicates_of(statement)))
         raise UnsupportedError(
-            "each change of a single atom on which this statement bears would break a hard statement, so "
+            "each change of a single atom in this statement would break a hard statement, so "
             f"pseudo-likelihood learns nothing about its weight: {statement_text(statement)}",
             span=statement.span,
             hint="--method likelihood or layers, or give it a number; where one of several atoms of "

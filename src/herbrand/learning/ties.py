@@ -91,7 +91,7 @@ def _refuse_unlabelled(example: Example, atoms: LatentAtoms, unlabelled: np.ndar
         name, code = atoms.atom(int(unlabelled[0]))
         atom = example.hidden.atom_text(name, code)[0]
         raise UnsupportedError(
-            f"hard statements make {atom} one with other atoms, and it is not known: pseudo-likelihood needs "
+            f"hard statements make {atom} equal to other atoms, and it is not known: pseudo-likelihood needs "
             "to know all of them",
             hint="--method likelihood or layers takes such atoms as one, known or not",
         )
@@ -104,7 +104,7 @@ def refuse_possibly_tied(example: Example) -> None:
     names = {name for template in binds for name in template.predicates if name in example.targets}
     if names & learned_predicates(example.program):
         raise UnsupportedError(
-            f"hard statements may make atoms of {', '.join(sorted(names))} one, which then have to change "
+            f"hard statements may tie atoms of {', '.join(sorted(names))}, which then have to change "
             "together: a database counts changes of single atoms only",
             hint="in memory such atoms change together: leave out --on, or allow more by --memory",
         )

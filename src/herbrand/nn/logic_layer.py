@@ -171,7 +171,7 @@ class LogicLayer(Layer):
             kinds = ranged_over(template.conjunction) & set(self.ragged)
             if template.weight is None and (about or kinds):
                 raise UnsupportedError(
-                    f"a hard statement speaks of {next(iter(about or kinds))}, which comes with each call",
+                    f"a hard statement is about {next(iter(about or kinds))}, given with each call",
                     span=self.program.span_of(template),
                     hint="give the statement a large weight",
                 )
@@ -581,7 +581,7 @@ def _planned(
     rests = [problem.without_plan(plan.left, True) for plan in plans]
     if (observed or ragged) and any(rests):
         raise UnsupportedError(
-            "quantifiers, and hard statements that make atoms one, take no facts with each call",
+            "quantifiers, and hard statements that tie atoms, do not go with facts given in each call",
             hint="state the facts in the model, a layer for each example",
         )
     return plans, rests

@@ -212,7 +212,7 @@ class QueryLayer(Layer):
                 f"there is no algebra '{algebra}' of layers", hint=f"one of {', '.join(ALGEBRAS)}"
             )
         if not is_whole(k) or k < 1:
-            raise UnsupportedError(f"the {k} likeliest proofs", hint="k is a whole number from 1 on")
+            raise UnsupportedError(f"k is {k!r}", hint="expected a whole number of proofs from 1 on")
         self.goal, self.algebra, self.k, self.theory = goal, algebra, int(k), model.theory
         self.depth = _depth(depth, algebra)
         self.memory = None if memory is None else bytes_of(memory)

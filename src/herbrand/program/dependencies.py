@@ -216,7 +216,7 @@ def refuse_weighted(
             what = "what is to be counted" if made else "what has a weight"
             hint = f"state by choices, such as 0.3 :: p(x), {what}"
         raise UnsupportedError(
-            f"{text_of_made(name) if made else name} rests on weights of proofs, which {command} does not "
+            f"{text_of_made(name) if made else name} depends on weights of proofs, which {command} does not "
             f"count: {resting[name]}",
             hint=hint,
         )

@@ -50,7 +50,7 @@ def rows_of(result: Any) -> list[Scored]:
     for row in rows:
         if not isinstance(row, Row | Scored):
             raise HerbrandError(
-                f"scored are rows of an answer of infer, and {type(result).__name__} has none",
+                f"a score needs the rows of an answer of infer, and {type(result).__name__} has none",
                 hint="give what model.infer returned, or the name of a file that it was written to",
             )
     return [

@@ -32,13 +32,12 @@ Result = TypeVar("Result")
 
 
 async def json_of(request: Request) -> Any:
-    """Read the body as JSON; an empty one is an object without entries."""
+    """The body as JSON; an empty one is an object without entries."""
     return parsed(await body_of(request))
 
 
 async def body_of(request: Request) -> bytes:
-    """Read the whole body; refuse a compressed one. A client that leaves before its end is no fault of the
-    server."""
+    """The body, whole. Who leaves before is told nothing, and is no fault of the server."""
     form = request.headers.get("content-encoding", "identity")
     if form != "identity":
         raise RefusedError(
@@ -51,8 +50,8 @@ async def body_of(request: Request) -> bytes:
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """Result of some work for a request whose body was read. The work is cancelled when the client leaves: it
-    would keep others waiting for an answer that nobody reads."""
+    """The result of some work for a request whose body was read; the work is cancelled when whoever asked
+    leaves, or it would keep others waiting for an answer that nobody reads."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_left(request))
     try:
@@ -72,7 +71,7 @@ async def _left(request: Request) -> None:
 
 
 def parsed(body: bytes) -> Any:
-    """Parse JSON; refuse NaN, infinities, and objects with a name twice."""
+    """JSON values, without NaN and infinities, and with each name of an object once."""
     if not body.strip():
         return {}
     try:
@@ -96,7 +95,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def field(body: Any, name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
-    """Entry of an object, checked to be of a ``kind``; refuse a missing one that has no ``default``."""
+    """An entry of an object, checked to be of a kind."""
     if not isinstance(body, dict):
         raise RefusedError(BAD_REQUEST, "the body is a JSON object")
     value = body.get(name)
@@ -118,8 +117,7 @@ def as_json(what: Any, status: int = 200) -> Response:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Let an application answer every error in one form. It must have all its routes by then, which hints
-    name."""
+    """Let an application, whose routes are all there, answer every error in one form."""
     paths = list(dict.fromkeys(route.path for route in app.routes if isinstance(route, APIRoute)))
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -138,7 +136,7 @@ def answer_errors(app: FastAPI) -> None:
         if error.status_code == NOT_FOUND:
             hint = nearest(path[:200], paths) or f"there are {', '.join(paths)}"
         response = as_json(RefusedError(error.status_code, message, hint).body(), error.status_code)
-        response.headers.update(error.headers or {})  # such as the allowed methods, where the method is wrong
+        response.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
         return response
 
     async def odd(request: Request, error: Exception) -> Response:

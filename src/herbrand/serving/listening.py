@@ -1,4 +1,4 @@
-"""An HTTP server on a socket of this machine, until a signal ends it."""
+"""A server on a socket of this machine, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from herbrand.errors import HerbrandError
 
 BACKLOG = 2048
 GRACEFUL_SECONDS, CUT_SECONDS = 1, 10
-"""Seconds that requests under way may go on at shutdown, and that their refusals may take to be sent."""
+"""How long requests under way may go on at the end, and how long their refusals may take to be sent."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Bind a socket to listen on; port 0 takes a free one.
+    """A listening socket; port 0 takes a free one.
 
-    The socket names its protocol: else asyncio leaves Nagle's algorithm on for its connections, and the
-    second part of each answer waits 40 ms for the acknowledgement of the first.
+    It names its protocol: else asyncio leaves Nagle's algorithm on for its connections, and the second part
+    of each answer waits 40 ms for the acknowledgement of the first.
     """
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
@@ -41,7 +41,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """URL of a socket, for a browser."""
+    """The address of a socket, as a browser takes it."""
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -70,8 +70,7 @@ class Listening(uvicorn.Server):
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Shut down as uvicorn does, but cancel requests under way before uvicorn would log them as
-        errors."""
+        """As uvicorn does, but what is still under way is cut before uvicorn would log it as a fault."""
         cutting = asyncio.get_running_loop().call_later(GRACEFUL_SECONDS, self._cut)
         await super().shutdown(sockets)
         cutting.cancel()
@@ -82,7 +81,7 @@ class Listening(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture signals as uvicorn does, but do not raise a handled one again."""
+        """As uvicorn does, but a signal that was obeyed is not raised again."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:

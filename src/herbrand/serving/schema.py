@@ -1,4 +1,4 @@
-"""Description of the service: an OpenAPI document, and a page of it that loads nothing from other hosts."""
+"""The service's own description: OpenAPI, and a page of it that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _plain(name: str, summary: str, kind: str) -> dict[str, Any]:
 
 
 def page() -> str:
-    """Page of the calls with their options, and a form to try each."""
+    """The document as a page: each call with its options, and a form to try it."""
     calls = "".join(map(_section, ASKING))
     return PAGE.format(version=html.escape(herbrand.__version__), calls=calls)
 

@@ -48,7 +48,7 @@ def channels(relations: Relations, vocabulary: Vocabulary) -> dict[int, torch.Te
 def _table(relations: Relations, name: str, arity: int) -> npt.NDArray[Any]:
     if name not in relations:
         raise UnsupportedError(
-            f"the world says nothing of '{name}', which is in the vocabulary",
+            f"the world has no table of '{name}', which is in the vocabulary",
             hint=nearest(name, relations) or f"it has {', '.join(relations)}",
         )
     table = np.asarray(relations[name])
@@ -59,7 +59,7 @@ def _table(relations: Relations, name: str, arity: int) -> npt.NDArray[Any]:
         )
     if not (np.issubdtype(table.dtype, np.number) or table.dtype == bool) or not np.isfinite(table).all():
         raise UnsupportedError(
-            f"'{name}' is a table of {table.dtype}, and holds what says neither yes nor no",
+            f"'{name}' is a table of {table.dtype}, and has values that are neither true nor false",
             hint="1 or True where it holds, 0 or False where it does not",
         )
     if len(set(table.shape[1:])) > 1:

@@ -51,12 +51,12 @@ def worlds_task(
         )
     if target not in drawn:
         raise UnsupportedError(
-            f"the worlds say nothing of the target '{target}'",
+            f"the worlds have no table of the target '{target}'",
             hint=nearest(target, drawn) or f"they have {', '.join(drawn)}",
         )
     if len(drawn) == 1:
         raise UnsupportedError(
-            f"the worlds say nothing but '{target}'", hint="give tables to predict it from beside it"
+            f"the worlds have no table but that of '{target}'", hint="add tables to predict it from"
         )
     known = arities({name: table for name, table in drawn.items() if name != target})
     arity = np.ndim(drawn[target]) - 1

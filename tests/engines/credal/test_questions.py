@@ -265,7 +265,7 @@ def test_a_bound_that_facts_refute_says_how_facts_become_evidence() -> None:
     """A predicate with facts that nobody declared has a closed world: a bound on it says nothing new."""
     with pytest.raises(HerbrandError) as raised:
         hb.Model(hb.parse("wet\nP(wet) in [0.1, 0.2]\nP(cold | wet) <= 0.4")).bound("cold")
-    assert "the observed facts settle what this bound speaks of, and contradict it" in str(raised.value)
+    assert "the observed facts determine the formula of this bound, and contradict it" in str(raised.value)
     assert "what is to be open is declared without 'observed'; its facts are evidence then" in str(
         raised.value
     )

@@ -57,19 +57,19 @@ def test_what_a_sentence_says(
 def test_what_observed_facts_refute_is_a_contradiction(
     event: Shape, ends: tuple[float, float], given: Shape | None
 ) -> None:
-    with pytest.raises(ContradictionError, match="the observed facts settle what this bound speaks of"):
+    with pytest.raises(ContradictionError, match="the observed facts determine the formula of this bound"):
         sentence_of(event, given, bound(*ends))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("P(false) = 0.2", "never holds, and it says otherwise"),
-        ("P(true) <= 0.5", "always holds, and it says otherwise"),
+        ("P(false) = 0.2", "never holds, which contradicts it"),
+        ("P(true) <= 0.5", "always holds, which contradicts it"),
     ],
 )
 def test_what_no_fact_settles_is_not_blamed_on_facts(text: str, message: str) -> None:
-    with pytest.raises(ContradictionError, match=f"what this bound speaks of {message}"):
+    with pytest.raises(ContradictionError, match=f"the formula of this bound {message}"):
         hb.Model(hb.parse(f"{text}\nP(a) <= 0.5")).bound("a")
 
 

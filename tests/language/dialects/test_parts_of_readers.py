@@ -291,7 +291,7 @@ def test_which_format_a_file_is_in(tmp_path: Path) -> None:
     assert dialect_of(tmp_path, None).name == dialect_of(Path("facts"), None).name == "benchmark"
     assert dialect_of(Path("a.txt"), "lcn").name == "lcn"
     with pytest.raises(
-        LanguageError, match=r"nothing says which dialect 'a\.txt' is in\n  known endings: \.mln"
+        LanguageError, match=r"it is not known which dialect 'a\.txt' is in\n  known endings: \.mln"
     ):
         dialect_of(Path("a.txt"), None)
     with pytest.raises(UnsupportedError, match="there is no dialect 'mnl' for this\n  did you mean 'mln'"):
@@ -302,7 +302,7 @@ def test_which_format_a_file_is_in(tmp_path: Path) -> None:
     ("call", "message"),
     [
         (lambda at: read_facts_file(at / "x.txt", "lcn"), "there is no dialect 'lcn' for this"),
-        (lambda at: read_facts_file(at / "x.txt", None), "nothing says which dialect"),
+        (lambda at: read_facts_file(at / "x.txt", None), "it is not known which dialect"),
         (lambda at: read_theory_file(at / "no.mln"), "there is no file"),
         (lambda at: write(Theory(()), Signature({}, {}), "tlog"), "there is no dialect 'tlog' for this"),
         (lambda at: write_facts(Theory(()), Signature({}, {}), "lcn"), "there is no dialect 'lcn' for this"),

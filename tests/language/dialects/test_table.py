@@ -68,7 +68,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "folder.mln").mkdir()
     for path, message in (
         (tmp_path / "gone.mln", f"there is no file '{tmp_path}/gone.mln'"),
-        (tmp_path / "gone.xyz", f"nothing says which dialect '{tmp_path}/gone.xyz' is in"),
+        (tmp_path / "gone.xyz", f"it is not known which dialect '{tmp_path}/gone.xyz' is in"),
         (tmp_path / "nul\0.mln", f"'{tmp_path}/nul\0.mln' cannot be read: embedded null byte"),
     ):
         with pytest.raises(LanguageError) as raised:

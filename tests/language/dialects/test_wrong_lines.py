@@ -16,7 +16,7 @@ MLN = {
     "log(0) P(x)": "1:1: this logarithm is no finite number",
     "log(1/0) P(x)": "1:1: this weight is no finite number",
     "9**999 P(x)": "1:1: this weight is no finite number",
-    "$w P(x)": "1:1: '$w' stands for no weight yet",
+    "$w P(x)": "1:1: '$w' has no weight yet",
     "$w = \n1 P(x)": "1:6: expected a weight, found the end of the line",
     "log(1 P(x)": "1:7: expected ',' or ')', found 'P'",
     "1": "1:2: expected a formula, found the end of the text",

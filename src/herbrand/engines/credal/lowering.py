@@ -123,8 +123,8 @@ def _facts(program: Program, atoms: Atoms) -> KnownAtoms:
         table = program.facts.tables[name]
         if len(table.soft):
             raise UnsupportedError(
-                f"bound has no use for the soft evidence on {name}",
-                hint="say what is known of the atom as a bound: P(atom) in [lower, upper]",
+                f"bound does not use the soft evidence on {name}",
+                hint="state a bound on the atom instead: P(atom) in [lower, upper]",
             )
         for rows, truth in ((table.true, True), (table.false, False)):
             if len(rows):
@@ -284,7 +284,7 @@ class Lowering:
         name = atom.predicate
         if self.program.is_open(name):
             raise UnsupportedError(
-                f"bound knows no many-valued atoms whose value is open, and {name} is many-valued",
+                f"bound does not support many-valued atoms whose value is open, and {name} is many-valued",
                 span=span,
                 hint=f"declare {name} as observed, or state a predicate for each value, and that "
                 "exactly one holds, with a sure condition so that they depend on each other: "

@@ -159,10 +159,10 @@ def _settled_otherwise(event: Shape, bound: Bound, way_out: str) -> Contradictio
     if not any(predicates_in(bound.event)):
         sure = "always" if event == TRUE else "never"
         return ContradictionError(
-            f"what this bound speaks of {sure} holds, and it says otherwise", span=bound.span
+            f"the formula of this bound {sure} holds, which contradicts it", span=bound.span
         )
     return ContradictionError(
-        "the observed facts settle what this bound speaks of, and contradict it",
+        "the observed facts determine the formula of this bound, and contradict it",
         span=bound.span,
         hint=way_out or "what is to be open is declared without 'observed'; its facts are evidence then",
     )

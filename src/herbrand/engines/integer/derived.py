@@ -181,7 +181,7 @@ class Derived:
         parts = Fraction(finest, math.gcd(*(int(amount * finest) for amount, _ in weighted)) or 1)
         if sum(abs(amount * parts) for amount, _ in weighted) > LARGEST:
             raise UnsupportedError(
-                "integer programs do not add up amounts so large beside the steps between them",
+                "integer programs cannot add up amounts that are so large beside the steps between them",
                 hint="round the amounts, or name --engine circuit",
             )
         total, number = ZERO, number * parts

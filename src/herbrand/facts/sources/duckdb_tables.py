@@ -116,7 +116,7 @@ def wanted(name: str, table: str | None, tables: Sequence[str], reading: Reading
             hint=f"name one, and its columns: --facts '{known}={name}:{tables[0]}(column, column)'",
         )
     if left := [each for each in tables if each not in kept]:
-        reading.note(f"{name}: no predicates, and left alone: {', '.join(left)}")
+        reading.note(f"{name}: left alone, as no predicate has these names: {', '.join(left)}")
     return kept
 
 

@@ -311,7 +311,7 @@ def dialect_of(path: Path, name: str | None, can: Callable[[Dialect], bool] = la
         if can(row):
             return row
     known = ", ".join(ending for row in DIALECTS.values() if can(row) for ending in row.endings)
-    raise LanguageError(f"nothing says which dialect '{path}' is in", hint=f"known endings: {known}")
+    raise LanguageError(f"it is not known which dialect '{path}' is in", hint=f"known endings: {known}")
 
 
 def dialects_of(path: Path) -> list[Dialect]:

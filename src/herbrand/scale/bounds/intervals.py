@@ -47,7 +47,7 @@ def refuse_other_questions(question: BoundQuestion, atoms: Atoms, budget: Budget
     for query in question.queries:
         if query.given is not None or query.event.shape != 0:
             raise UnsupportedError(
-                f"a database is asked for single atoms, and P({query.text}) is of more than one",
+                f"on a database queries are single atoms, and P({query.text}) is of more than one",
                 hint="ask for atoms, or leave out --on",
             )
     count = len(question.queries) or len(atoms)
@@ -265,7 +265,7 @@ def _contradiction(number: int, state: IntervalState) -> ContradictionError:
     text = statement_text(statement)
     return ContradictionError(
         Mistake(
-            f"the bounds contradict each other; this cannot hold with what others say of {named}: {text}",
+            f"the bounds contradict each other; this cannot hold with the other bounds on {named}: {text}",
             statement.span,
             ASK_IN_MEMORY,
         )

@@ -90,7 +90,7 @@ def _masked(signature: Signature, stored: StoredFacts, name: str, latent: tuple[
         *row, p = stored.database.rows(f"SELECT {columns} FROM {opinions.soft} LIMIT 1")[0]
         constants = stored.facts.constants(types, row)
         raise UnsupportedError(
-            f"{show_atom(name, constants)} ~ {p:g} is an opinion; what is learned from is true or false",
+            f"{show_atom(name, constants)} ~ {p:g} is soft evidence; labels are true or false",
             hint=f"say which it is, or that it is not known: --latent {name}",
         )
     return replace(table, world="closed")

@@ -140,9 +140,7 @@ def _plain_number(cursor: Cursor, text: str) -> float:
 def _substituted(text: str, variables: Mapping[str, str]) -> str:
     def meant(match: re.Match[str]) -> str:
         if match[0] not in variables:
-            raise LanguageError(
-                f"'{match[0]}' stands for no weight yet", hint=f"write {match[0]} = 1.5 above"
-            )
+            raise LanguageError(f"'{match[0]}' has no weight yet", hint=f"write {match[0]} = 1.5 above")
         return f"({variables[match[0]]})"
 
     for _ in range(len(variables) + 1):
