@@ -73,7 +73,8 @@ class Group:
         return [block.reduced(present) for block in self.blocks if not isinstance(block, torch.Tensor)]
 
     def tensor(self) -> torch.Tensor | None:
-        """``[worlds, m * arity, channels]``, or ``None`` where there is no predicate."""
+        """The stored blocks as one tensor ``[worlds, m * arity, channels]``; ``None`` if there is no
+        predicate."""
         blocks = self.stored()
         if not blocks:
             return None
@@ -187,7 +188,8 @@ class LogicLayer(nn.Module):
         present: torch.Tensor | None = None,
         unstored: Collection[int] = (),
     ) -> list[Group]:
-        """``unstored``: arities whose new predicates only quantifiers will read; see :mod:`max_plus`."""
+        """Compute the groups of the next layer. ``unstored``: arities whose new predicates only quantifiers
+        will read; see :mod:`max_plus`."""
         results = []
         for arity, own in enumerate(groups):
             result = own if self.residual else Group()

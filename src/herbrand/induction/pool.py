@@ -103,8 +103,8 @@ class Pool:
             self.wide[bytes.fromhex(key)] = (worth, bits, Clause.from_list(parts))
 
     def shrink(self, positive: np.ndarray, needed: set[bytes]) -> None:
-        """Above ``MOST`` sets of examples, keep half as many: those whose clauses save most bits alone, and
-        those ``needed``."""
+        """If there are more than ``MOST`` sets of examples, keep ``MOST // 2`` whose clauses save most bits
+        alone, and those ``needed``."""
         if len(self._clauses) <= MOST:
             return
         nothing = Errors.of(np.zeros(self.examples, bool), positive)

@@ -158,7 +158,7 @@ def _both_orders(weight: torch.Tensor | None) -> torch.Tensor:
 
 
 def _side_by_side(blocks: Sequence[torch.Tensor], place: Place) -> torch.Tensor:
-    """``[cells of the tile, channels]``."""
+    """Channels of all blocks in the worlds of a tile: ``[cells, channels]``."""
     views = [block[place[0]] for block in blocks]
     return (views[0] if len(views) == 1 else torch.cat(views, -1)).flatten(0, -2)
 
@@ -195,7 +195,7 @@ def _start(
 
 
 def _permuted(blocks: Sequence[torch.Tensor], place: Place, arity: int) -> torch.Tensor:
-    """``[cells of the tile, r! * channels]``."""
+    """Channels of all blocks in each order of the arguments: ``[cells of the tile, r! * channels]``."""
     views = [view for order in permutations(range(arity)) for view in _views(blocks, order, place)]
     if len(views) == 1:
         return views[0].reshape(-1, views[0].shape[-1])

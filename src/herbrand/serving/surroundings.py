@@ -54,8 +54,8 @@ def asked_atom(model: Model, atom: str, given: Sequence[str]) -> tuple[Program, 
 def surroundings_of(
     model: Model, atom: str, given: Sequence[str] = (), steps: int = STEPS, most: int = MOST_ATOMS
 ) -> dict[str, Any]:
-    """Atoms at most ``steps`` groundings away, the nearest first, and the groundings among them; below a
-    derived atom all that it rests on.
+    """Atoms at most ``steps`` groundings away, the nearest first, and the groundings among them; for a
+    derived atom, those of its derivations. There are at most ``most`` atoms.
 
     What is known has been absorbed: a grounding lists its latent atoms only.
     """
