@@ -187,7 +187,7 @@ def test_who_still_sends_a_refused_body_reads_the_refusal(smokers: Started) -> N
 
 
 HEADS = {
-    "a broken host": (b"Host: [::1", b"this server is not called"),
+    "a broken host": (b"Host: [::1", b"the request names no host"),
     "a broken origin": (b"Host: localhost\r\nOrigin: http://[bad", b"pages of other places"),
     "a host of odd letters": (b"Host: l\xff\xfe", b"this server is not called"),
     "a long path": (b"Host: localhost", b"Not Found"),
@@ -221,6 +221,13 @@ def test_slow_senders_and_those_who_leave_stop_nobody(tmp_path: Path) -> None:
         assert client.post("/infer", json={}).status_code == 200
         for channel in slow:
             channel.close()
+        for odd in (
+            b"NONSENSE\r\n\r\n",
+            b"GET /health HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\r\n",
+        ):
+            with dialled(started) as channel:
+                channel.sendall(odd)
+                assert channel.recv(100).startswith(b"HTTP/1.1 ")
         assert client.get("/health").json()["status"] == "ok"
         assert started.end() == 0 and started.process.stderr is not None
         assert started.process.stderr.read() == ""
@@ -261,6 +268,14 @@ def test_an_answer_that_a_limit_cut_is_not_remembered() -> None:
     answers: Any = Answers(Worker(), RequestLimits(1.0), Metrics())  # type: ignore[arg-type]
     found = [asyncio.run(answers.answer("infer", {"query": "rain"})) for _ in range(3)]
     assert found == [b'{"converged": false}', b'{"converged": true}', b'{"converged": true}']
+
+
+def test_what_is_remembered_of_a_long_question_is_short() -> None:
+    answers: Any = Answers(Worker(), RequestLimits(1.0), Metrics())  # type: ignore[arg-type]
+    for question in ("rain", "rain" + " " * 100_000):
+        asyncio.run(answers.answer("infer", {"query": question}))
+    (remembered,) = answers._kept
+    assert len(remembered) < 100
 
 
 def test_a_body_that_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,9 +108,8 @@ class Gate:
         host = _name_in(f"//{headers.get(b'host', '')}")
         origin = headers.get(b"origin")
         if host not in self.hosts:
-            raise RefusedError(
-                BAD_REQUEST, f"this server is not called '{host}'", "use the address it printed"
-            )
+            named = "the request names no host" if host is None else f"this server is not called '{host}'"
+            raise RefusedError(BAD_REQUEST, named, "use the address it printed")
         if origin not in (None, "null") and _name_in(origin or "") not in self.hosts:
             raise RefusedError(FORBIDDEN, "pages of other places may not ask this server")
 

@@ -54,6 +54,7 @@ class Listening(uvicorn.Server):
             uvicorn.Config(
                 app,
                 log_config=None,
+                log_level="error",  # its warnings are of what others send, and advise on packages
                 access_log=False,
                 lifespan="off",
                 ws="none",

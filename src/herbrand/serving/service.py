@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import time
 from collections import OrderedDict
@@ -70,7 +71,7 @@ class Answers:
         except HerbrandError as error:
             raise refusal_of(error, BAD_REQUEST) from None
         task = {"command": command, "asked": asked}
-        key = encoded(task)
+        key = hashlib.sha256(encoded(task)).digest()  # a thousand long questions would fill the memory
         if key in self._kept:
             self._kept.move_to_end(key)
             self._metrics.remembered += 1
