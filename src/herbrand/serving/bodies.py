@@ -32,12 +32,13 @@ Result = TypeVar("Result")
 
 
 async def json_of(request: Request) -> Any:
-    """The body as JSON; an empty one is an object without entries."""
+    """Read the body as JSON; an empty one is an object without entries."""
     return parsed(await body_of(request))
 
 
 async def body_of(request: Request) -> bytes:
-    """The body, whole. Who leaves before is told nothing, and is no fault of the server."""
+    """Read the whole body; refuse a compressed one. A client that leaves before its end is no fault of the
+    server."""
     form = request.headers.get("content-encoding", "identity")
     if form != "identity":
         raise RefusedError(
@@ -50,8 +51,8 @@ async def body_of(request: Request) -> bytes:
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of some work for a request whose body was read; the work is cancelled when whoever asked
-    leaves, or it would keep others waiting for an answer that nobody reads."""
+    """Result of some work for a request whose body was read. The work is cancelled when the client leaves,
+    else it would keep others waiting for an answer that nobody reads."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_left(request))
     try:
@@ -71,7 +72,7 @@ async def _left(request: Request) -> None:
 
 
 def parsed(body: bytes) -> Any:
-    """JSON values, without NaN and infinities, and with each name of an object once."""
+    """Parse JSON; refuse NaN, infinities, and objects with a name twice."""
     if not body.strip():
         return {}
     try:
@@ -95,7 +96,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def field(body: Any, name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
-    """An entry of an object, checked to be of a kind."""
+    """Entry of an object, checked to be of a ``kind``; refuse a missing one that has no ``default``."""
     if not isinstance(body, dict):
         raise RefusedError(BAD_REQUEST, "the body is a JSON object")
     value = body.get(name)
@@ -117,7 +118,8 @@ def as_json(what: Any, status: int = 200) -> Response:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Let an application, whose routes are all there, answer every error in one form."""
+    """Let an application answer every error in one form. It must have all its routes by then, which hints
+    name."""
     paths = list(dict.fromkeys(route.path for route in app.routes if isinstance(route, APIRoute)))
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -136,7 +138,7 @@ def answer_errors(app: FastAPI) -> None:
         if error.status_code == NOT_FOUND:
             hint = nearest(path[:200], paths) or f"there are {', '.join(paths)}"
         response = as_json(RefusedError(error.status_code, message, hint).body(), error.status_code)
-        response.headers.update(error.headers or {})  # a wrong method is answered by those that are allowed
+        response.headers.update(error.headers or {})  # such as the allowed methods, where the method is wrong
         return response
 
     async def odd(request: Request, error: Exception) -> Response:

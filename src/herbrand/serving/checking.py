@@ -1,4 +1,4 @@
-"""What the studio needs at each keystroke: mistakes with their places, an outline, words to complete.
+"""Checks of the studio at each keystroke: mistakes with their places, an outline, words to complete.
 
 >>> found = checked_files({"a.hb": "predicate rain\\n1: rian"})
 >>> [(mistake["message"], mistake["line"]) for mistake in found["mistakes"]]
@@ -21,7 +21,7 @@ NOWHERE = dict.fromkeys(("file", "line", "column", "end_line", "end_column"))
 
 
 def checked_files(texts: Mapping[str, str], folder: Path | None = None) -> dict[str, Any]:
-    """The theory that some texts make up together, checked. ``folder``: where what they include lies."""
+    """Check the theory that some texts make up together; ``folder``: that of the files they include."""
     documents = [Document.of(text, name) for name, text in texts.items()]
     checked = checked_together({document.name: document.text for document in documents}, folder)
     return {
@@ -52,7 +52,7 @@ def _outline(documents: list[Document]) -> Iterator[dict[str, Any]]:
 
 
 def _predicates(checked: Checked) -> list[dict[str, Any]]:
-    """The predicates; where the vocabulary is not known, those that are declared."""
+    """Predicates of the signature; if there is none, those that are declared."""
     if checked.signature is not None:
         known = checked.signature.predicates.values()
         return [{"name": p.name, "arguments": list(p.types), "values": p.value_type} for p in known]

@@ -1,4 +1,4 @@
-"""The compiled circuit of one atom, for looking at: what makes it true, in cases of which one holds.
+"""The compiled circuit of one atom, for drawing: what makes it true, in mutually exclusive cases.
 
 >>> import herbrand as hb
 >>> theory = hb.parse("0.5 :: rain\\n0.2 :: hose\\nwet :- rain\\nwet :- hose")
@@ -37,16 +37,16 @@ from herbrand.program.program import Program
 from herbrand.serving.surroundings import MOST_ROWS, asked_atom
 
 MOST_NODES = 150
-"""What a drawing can show."""
+"""Most nodes of a drawing."""
 ANYTHING_ELSE = "anything else"
-"""A case without choices of its own."""
+"""Text of a case without drawn literals."""
 
 
 def circuit_of(model: Model, atom: str, given: Sequence[str] = ()) -> dict[str, Any]:
-    """The nodes of the circuit, the root first, and each before its ``parts``, which are numbers of nodes.
+    """Nodes of the circuit, the root first, and each before its ``parts``, which are numbers of nodes.
 
-    ``share``: in which part of the worlds with the atom, under the evidence, the node holds and is the case
-    that counts. ``row``: the longest way from the root.
+    ``share``: probability, given the atom and the evidence, that the node holds as a part of the case that
+    applies. ``row``: length of the longest path from the root.
     """
     program, asked = asked_atom(model, atom, given)
     if asked.known is not None:
@@ -72,7 +72,7 @@ def circuit_of(model: Model, atom: str, given: Sequence[str] = ()) -> dict[str, 
 
 
 def _worlds_of(program: Program, asked: ExplainedAtom) -> tuple[Worlds, int]:
-    """All worlds, and the literal of what is asked for."""
+    """Encode all worlds of a program, and return them with the literal of the atom."""
     worlds = Worlds(ground(program, UNLIMITED, MOST_ROWS), UNLIMITED, ChoiceConstraints())
     worlds.add_formulas()
     axis = int(worlds.ground.atoms.numbers(asked.predicate, asked.codes)[0])
@@ -92,8 +92,9 @@ def _refuse_settled(text: str, holds: bool) -> NoReturn:
 
 @dataclass(eq=False)
 class _Drawing:
-    """The nodes that say something: ``parts`` by their number in the circuit. Literals without a text, as
-    those of weights are, follow from the others, and a node of one part is this part."""
+    """The nodes to draw. ``parts``: by a node's number in the circuit; ``same``: the node drawn for each
+    node. Literals without a text, such as those of weights, follow from the others and are left out, and a
+    node of one part is drawn as this part."""
 
     circuit: Circuit
     flows: np.ndarray
@@ -102,13 +103,13 @@ class _Drawing:
     same: dict[int, int | None] = field(default_factory=dict)
 
     def root(self) -> int | None:
-        """The node drawn for the circuit's root; ``None`` where nothing is left to say."""
+        """The node drawn for the circuit's root; ``None`` if nothing is left to draw."""
         for node in np.flatnonzero(self.flows > 0).tolist():  # kids have smaller numbers
             self.same[node] = self._made(node)
         return self.same[self.circuit.root]
 
     def _made(self, node: int) -> int | None:
-        """What is drawn for a node, if anything."""
+        """The node drawn for a node; ``None`` if there is none."""
         circuit = self.circuit
         if node < 2 + 2 * circuit.variables:
             return self._kept(node, []) if node - 2 in self.texts else None
@@ -150,7 +151,7 @@ class _Drawing:
 
 
 def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
-    """What each literal says that a choice or an atom of its own has."""
+    """Texts of the literals of choices and of atoms that no rule or choice derives."""
     chosen = [
         (variable, head, instance)
         for instance, drawn in worlds.drawn
@@ -173,7 +174,7 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
 
 
 def _chosen_by(worlds: Worlds, instance: Instance) -> str:
-    """The statement of a choice, and for which constants."""
+    """Text of the statement of a choice, and of its constants."""
     where = shown_where(instance.constants(worlds.program.facts).items())
     text = statement_text(instance.plan.statement)
     return f"{text}, {where}" if where else text

@@ -1,4 +1,4 @@
-"""What a derived atom rests on, for looking at: the groundings of rules and choices below it."""
+"""Derivations of an atom, for drawing: the groundings of rules and choices below it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from herbrand.program.program import Program
 
 
 def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[str, Any]:
-    """The atoms below a derived one, the nearest first, and the groundings whose atoms are all drawn.
+    """Atoms below a derived one, the nearest first, and the groundings whose atoms are all drawn.
 
-    A grounding derives one of its ``heads`` from its ``atoms``; what certainly holds is left out of these.
+    A grounding derives one of its ``heads`` from its ``atoms``; certain atoms are left out of these.
     """
     statements = lowered_all(program.uncertain, program.signature, program.facts)
     stated = Stated(Evidence(program), program.signature, program.facts)
@@ -39,7 +39,7 @@ def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[st
 
 
 def _below(start: Atom, deriving: Mapping[Atom, Sequence[Instance]]) -> dict[Atom, int]:
-    """All atoms that one rests on, each with the number of groundings between."""
+    """Atoms from which ``start`` is derived, each with the number of groundings between."""
     near, edge = {start: 0}, [start]
     while edge:
         instances = chain.from_iterable(deriving.get(atom, ()) for atom in edge)

@@ -24,7 +24,7 @@ def send(channel: socket.socket, kind: bytes, body: bytes) -> None:
 
 
 def receive(channel: socket.socket) -> Frame | None:
-    """The next message, or ``None`` where the other side has closed."""
+    """Receive the next message; ``None`` if the other side has closed."""
     head = _exactly(channel, HEAD.size)
     if head is None:
         return None
@@ -44,7 +44,7 @@ def _exactly(channel: socket.socket, length: int) -> bytes | None:
 
 
 async def read_frame(reader: asyncio.StreamReader) -> Frame | None:
-    """The next message on the server's side, or ``None`` where the child has ended."""
+    """Read the next message on the server's side; ``None`` if the child has ended."""
     try:
         kind, length = HEAD.unpack(await reader.readexactly(HEAD.size))
         return kind, await reader.readexactly(length)
@@ -53,5 +53,5 @@ async def read_frame(reader: asyncio.StreamReader) -> Frame | None:
 
 
 def frame(kind: bytes, body: bytes) -> bytes:
-    """A message as the server writes it."""
+    """Encode a message as the server writes it."""
     return HEAD.pack(kind, len(body)) + body

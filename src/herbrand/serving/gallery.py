@@ -12,7 +12,7 @@ from herbrand.serving.refusals import NOT_FOUND, RefusedError
 
 PACKAGE = Path(herbrand.__file__).parent
 FOLDERS = (PACKAGE / "examples", PACKAGE.parents[1] / "examples")
-"""In an installed package, and in a checkout."""
+"""Folders of examples, in an installed package and in a checkout."""
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -28,7 +28,7 @@ def examples() -> list[dict[str, Any]]:
 
 
 def example(name: str) -> dict[str, Any]:
-    """Its files, and the theory that is opened first."""
+    """Files of an example, and the theory to open first."""
     if name not in {each["name"] for each in examples()}:
         raise RefusedError(NOT_FOUND, f"there is no example '{name}'")
     folder = _folder()

@@ -1,6 +1,6 @@
-"""What every request must pass before the application sees it: the host, the key, the size of the body.
+"""Checks of every request before the application sees it: host, key, and size of the body.
 
-Plain ASGI, as each layer of Starlette's own middleware costs as much as a small query.
+They are plain ASGI, as each layer of Starlette's middleware costs as much as a small query.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ POLICY = (
     "img-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Nothing is loaded from elsewhere; scripts and styles stand in files. Styles of single elements are allowed,
-as a browser itself writes them where a coloured text is replaced in an editor."""
+"""Content security policy: nothing is loaded from other hosts, and scripts and styles are in files. Styles of
+single elements are allowed, as a browser itself writes them where a coloured text is replaced in an
+editor."""
 STYLED_POLICY = POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
-"""For a page of one file, whose styles stand in it."""
+"""Content security policy of a page of one file, which contains its styles."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -42,16 +43,18 @@ HEADERS = {
     "cache-control": "no-store",
 }
 BODY_SECONDS = 60.0
-"""How long a body may take to come: a sender that stalls would keep its connection for ever."""
+"""Seconds in which a body must arrive: a sender that stalls would keep its connection for ever."""
 DROPPED_BYTES, DROPPED_SECONDS = 64 * 2**20, 10.0
-"""How much of a refused body is still read, so that its sender gets to read the refusal."""
+"""Bytes of a refused body that are still read, and for how many seconds, so that its sender gets to read the
+refusal."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """``hosts``: names by which the server may be called, ``None`` for any. ``key``: who asks for
-    ``guarded`` paths sends it as a bearer token; with ``header`` in that header, or as ``token`` in the
-    query. ``body``: the most bytes that a body may have, ``uploads`` those of an upload."""
+    """Checks around an application. ``hosts``: names by which the server may be called, ``None`` for any.
+    ``key``: required for ``guarded`` paths, except those in ``open``; it is sent as a bearer token, or with
+    ``header`` in that header or as ``token`` in the query. ``body``: most bytes of a body, ``uploads``: of an
+    upload."""
 
     app: Any
     body: int
@@ -96,7 +99,7 @@ class Gate:
             await self.app(scope, receive, with_headers)
         except RefusedError as refused:
             await respond(refused, with_headers)
-        except asyncio.CancelledError:  # by the server, at its end
+        except asyncio.CancelledError:  # the server is shutting down
             if not begun:
                 await respond(RefusedError(UNAVAILABLE, "the server is shutting down"), with_headers)
             else:
@@ -122,13 +125,14 @@ class Gate:
             given = token.strip() if kind.lower() == "bearer" else ""
         if not given and self.header:
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        # Its time does not depend on where a wrong key differs, so that no key is guessed piece by piece.
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self.key.encode()):
             hint = f"send the header {self.header}" if self.header else "send Authorization: Bearer KEY"
             raise RefusedError(UNAUTHORIZED, "the key is missing or wrong", hint)
 
 
 def _name_in(address: str) -> str | None:
-    """The host that an address names; ``None`` where it is no address."""
+    """Host in an address; ``None`` if it is no address."""
     try:
         return urlsplit(address).hostname
     except ValueError:
@@ -136,7 +140,7 @@ def _name_in(address: str) -> str | None:
 
 
 class _Counted:
-    """Receives a body and refuses it once it is too large, whatever its header claims, or too slow."""
+    """Receiver of a body that refuses it once it is too large, whatever its header claims, or too slow."""
 
     def __init__(self, receive: Any, most: int, headers: dict[bytes, str]) -> None:
         self._receive, self._most, self._seen = receive, most, 0
@@ -156,7 +160,8 @@ class _Counted:
         return message
 
     async def _message(self) -> Any:
-        """The next part of the body. After the last one the wait is for a disconnection, and may be long."""
+        """Receive the next part of the body. After the last one, a disconnection is waited for without a time
+        limit."""
         try:
             async with asyncio.timeout_at(None if self._whole else self._until):
                 return await self._receive()
@@ -169,15 +174,15 @@ class _Counted:
 
 
 async def _dropped(receive: Any) -> None:
-    """Read some more of a body that was refused, and drop it: where a connection closes with bytes unread,
-    the system resets it, and its other side may lose the answer before reading it."""
+    """Read and drop more of a refused body: if a connection closes with bytes unread, the system resets it,
+    and the client may lose the answer before reading it."""
     seen = 0
     try:
         async with asyncio.timeout(DROPPED_SECONDS):
             while seen < DROPPED_BYTES:
                 message = await receive()
                 seen += len(message.get("body", b""))
-                if not message.get("more_body"):  # the end, or whoever sent it has left
+                if not message.get("more_body"):  # the end, or the client has left
                     return
     except TimeoutError:
         return

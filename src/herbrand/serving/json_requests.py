@@ -1,4 +1,4 @@
-"""A request, as JSON, as a call of the Python interface: the same options, the same answer.
+"""JSON requests as calls of the Python interface, with the same options and the same answers.
 
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse("1.5: rain => wet"))
@@ -26,9 +26,9 @@ from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError
 
 ASKING = ("infer", "bound", "query", "explain", "check")
-"""Commands that ask a loaded model and change nothing."""
+"""Commands that query a loaded model and change nothing."""
 ONE_QUESTION = ("query", "explain")
-"""Commands of one question a call."""
+"""Commands that take one question a call."""
 FILES = ("save", "resume")
 """Options that name files on the server."""
 
@@ -37,7 +37,7 @@ Request = dict[str, Any]
 
 @dataclass(frozen=True)
 class Watching:
-    """Who hears of a call while it lasts: notes, progress with the share done, steps of an iteration."""
+    """Callbacks during a call: for notes, for progress with the share done, and for steps of learning."""
 
     note: Callable[[str], None] = field(default=lambda text: None)
     progress: Callable[[str, float], None] = field(default=lambda text, share: None)
@@ -45,10 +45,10 @@ class Watching:
 
 
 def request_of(command: str, given: Any) -> Request:
-    """What a body asks for, with options checked against the one table; ``None`` leaves an option out.
+    """Check the options of a request against the table of options; ``None`` leaves an option out.
 
-    Raises :class:`RefusedError` where it is no object, and ``HerbrandError`` for options and values that the
-    command does not take.
+    Raise :class:`RefusedError` if the body is no object, has not one question where one is due, or names a
+    file of the server, and ``HerbrandError`` for options and values that the command does not take.
     """
     if not isinstance(given, dict):
         raise RefusedError(
@@ -84,13 +84,13 @@ def _one_question(command: str, given: Any) -> str:
 
 
 def limited(asked: Request, memory: int | None, seconds: float | None) -> Budget:
-    """The budget of a request: its own limits, and never more than those of the server."""
+    """Budget of a request: its own limits, and never more than those of the server."""
     own = budget_of(asked)
     return Budget(_least(own.memory, memory), _least(own.seconds, seconds))
 
 
 def seconds_of(asked: Request, most: float | None) -> float | None:
-    """The seconds that a request may take."""
+    """Seconds that a request may take; ``None`` for no limit."""
     return _least(asked.get("time_limit"), most)
 
 
@@ -106,7 +106,7 @@ def answered(
     within: Budget | None = None,
     watching: Watching | None = None,
 ) -> Any:
-    """What a model answers; an object with ``to_dict``."""
+    """Answer a request by a model; the result has ``to_dict``."""
     heard = Watching() if watching is None else watching
     options = {"within": within, **asked}
     match command:

@@ -1,4 +1,4 @@
-"""A server on a socket of this machine, until a signal ends it."""
+"""An HTTP server on a socket of this machine, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from herbrand.errors import HerbrandError
 
 BACKLOG = 2048
 GRACEFUL_SECONDS, CUT_SECONDS = 1, 10
-"""How long requests under way may go on at the end, and how long their refusals may take to be sent."""
+"""Seconds that requests under way may go on at shutdown, and that their refusals may take to be sent."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one.
+    """Bind a socket to listen on; port 0 takes a free one.
 
-    It names its protocol: else asyncio leaves Nagle's algorithm on for its connections, and the second part
-    of each answer waits 40 ms for the acknowledgement of the first.
+    The socket names its protocol: else asyncio leaves Nagle's algorithm on for its connections, and the
+    second part of each answer waits 40 ms for the acknowledgement of the first.
     """
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
@@ -41,7 +41,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """The address of a socket, as a browser takes it."""
+    """URL of a socket, for a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -71,7 +71,8 @@ class Listening(uvicorn.Server):
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does, but what is still under way is cut before uvicorn would log it as a fault."""
+        """Shut down as uvicorn does, but cancel requests under way before uvicorn would log them as
+        errors."""
         cutting = asyncio.get_running_loop().call_later(GRACEFUL_SECONDS, self._cut)
         await super().shutdown(sockets)
         cutting.cancel()
@@ -82,7 +83,7 @@ class Listening(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does, but a signal that was obeyed is not raised again."""
+        """Capture signals as uvicorn does, but do not raise a handled one again."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:

@@ -1,4 +1,4 @@
-"""What a service counts, in the text format of Prometheus.
+"""Metrics of a service, in the text format of Prometheus.
 
 >>> metrics = Metrics()
 >>> metrics.answered("infer", 200, 0.004)
@@ -14,11 +14,11 @@ from typing import Any
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 MOST_REMEMBERED_BYTES = 64 * 1024
-"""Larger answers are computed again: a thousand of them would fill the memory."""
+"""Size above which answers are not cached: a thousand of them would fill the memory."""
 
 
 class Metrics:
-    """Counts since the start."""
+    """Counters since the start of a service."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()

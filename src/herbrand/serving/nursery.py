@@ -1,11 +1,11 @@
 """One prepared process from which children are forked: a child begins in milliseconds with everything loaded.
 
-The server starts ``python -m herbrand.serving.nursery``, which prepares a *role* (imports, a loaded model)
-in one thread and then forks a child whenever it is asked to; each child gets a socket of its own. Forking
-from the server itself would copy its threads' locks, and starting Python anew would load the model again.
+The server starts ``python -m herbrand.serving.nursery``, which prepares a *role* (imports, a loaded model) in
+one thread and then forks a child for each socket that it is sent. Forking from the server itself would copy
+its threads' locks, and starting Python anew would load the model again.
 
 A child ends when its socket closes; all of them end with the nursery, and the nursery with the server, also
-where that was killed: its socket closes then.
+if that was killed: its socket closes then.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ ROLES = {
     "service": ("herbrand.serving.service_work", "ServiceRole"),
     "studio": ("herbrand.serving.studio_work", "StudioRole"),
 }
-"""What children do: module and class, imported by the nursery."""
+"""Module and class of each role, which the nursery imports."""
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
-"""No library may start threads before a fork: they would be missing in the child, and their locks be held."""
+"""Settings that keep libraries from starting threads before a fork: in a child the threads would be missing,
+and their locks be held."""
 PR_SET_PDEATHSIG = 1
 STACK = 1 << 16
 GONE_SECONDS = 10.0
@@ -50,10 +51,11 @@ Emit = Callable[[bytes, Any], None]
 
 
 class Role(Protocol):
-    """What the children of a nursery do. Built in the nursery; ``work`` runs in a child."""
+    """A role: what the children of a nursery work on. It is built in the nursery; ``work`` runs in a
+    child."""
 
     def work(self, task: dict[str, Any], emit: Emit) -> Any:
-        """The answer of a task as JSON values, or its bytes. ``emit`` sends what is known before."""
+        """Answer a task by JSON values, or by bytes. ``emit`` sends messages before the answer."""
         ...
 
 
@@ -105,12 +107,13 @@ def _forked(role: Role, control: socket.socket, handle: int) -> int:
             work(role, channel)
         status = 0
     finally:
+        # Without the exit handlers and buffers that were copied from the nursery.
         os._exit(status)
     return 0
 
 
 def work(role: Role, channel: socket.socket) -> None:
-    """Do the tasks that come on a socket until it closes."""
+    """Do tasks from a socket until it closes."""
     while (message := receive(channel)) is not None:
         _, body = message
         try:
@@ -124,7 +127,7 @@ def work(role: Role, channel: socket.socket) -> None:
 
 
 def encoded(what: Any) -> bytes:
-    """JSON as the command line writes it."""
+    """Encode values as JSON, as the command line does."""
     return json.dumps(what, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
 
 
@@ -143,8 +146,8 @@ def _reap(children: set[int]) -> None:
 
 
 def _end_with_parent(parent: int | None = None) -> None:
-    """Ask Linux to end this process with the one that started it, however that ends; ``parent`` may have
-    ended before we ask."""
+    """Ask Linux to kill this process when its parent ends, in whatever way; exit if ``parent`` has ended
+    already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if parent not in (None, os.getppid()):
@@ -165,7 +168,7 @@ class Child:
 
     @property
     def lost(self) -> bool:
-        """Whether it has ended, and all that it sent was read."""
+        """Whether the child has ended, and all that it sent was read."""
         return self.reader.at_eof()
 
     async def ask(self, task: dict[str, Any]) -> None:
@@ -175,15 +178,15 @@ class Child:
             await self.writer.drain()
 
     async def next(self) -> Frame | None:
-        """Its next message; ``None`` where it has ended."""
+        """Receive the child's next message; ``None`` if it has ended."""
         return await read_frame(self.reader)
 
     def close(self) -> None:
-        """Close its socket: it ends after its task."""
+        """Close the socket, so that the child ends after its task."""
         self.writer.close()
 
     async def end(self) -> None:
-        """Kill it and what it started; returns when it is gone."""
+        """Kill the child and what it started, and wait until it is gone, at most ``GONE_SECONDS``."""
         end_process(self.pid)
         self.writer.close()
         for _ in range(int(GONE_SECONDS / 0.005)):
@@ -204,17 +207,18 @@ class Nursery:
         self.stopped = False
 
     async def start(self) -> None:
-        """Start the process; returns when its role is prepared, raises what that raised."""
+        """Start the process and wait until its role is prepared; raise HerbrandError if that fails."""
         try:
             await self._start()
         finally:
-            self._prepared.set()  # also where it failed: whoever waits for a child has it tried once more
+            self._prepared.set()  # also on failure: those that wait for a child then try once more
 
     async def _start(self) -> None:
         if self.stopped:
             raise _error_of(None)
         here, there = socket.socketpair()
         self._process = subprocess.Popen(
+            # -P: no module of the working directory may shadow one of ours.
             [sys.executable, "-P", "-m", "herbrand.serving.nursery", str(there.fileno())],
             pass_fds=[there.fileno()],
             stdin=subprocess.DEVNULL,
@@ -232,8 +236,8 @@ class Nursery:
             raise _error_of(reply)
 
     async def fork(self) -> Child:
-        """A new child, once the role is prepared. A process that was lost is started again: where memory is
-        short, the system ends the largest one."""
+        """Fork a child, once the role is prepared. A process that was lost is started again: where memory is
+        short, the system kills the largest one."""
         await self._prepared.wait()
         forking = asyncio.ensure_future(self._fork())
         try:
@@ -287,7 +291,7 @@ class Nursery:
         await self._end()
 
     async def _end(self) -> None:
-        process, self._process = self._process, None  # once only: its number may be another's then
+        process, self._process = self._process, None  # only once: later its pid may be another process's
         if process is None:
             return
         control, self._control = self._control, None
@@ -298,7 +302,7 @@ class Nursery:
 
 
 def _unwanted(forking: asyncio.Future[Child]) -> None:
-    """Let go of a child that nobody waits for any more: it ends with its socket."""
+    """Close the socket of a child that no request waits for any more, so that it ends."""
     if not forking.cancelled() and forking.exception() is None:
         forking.result().close()
 
@@ -312,16 +316,16 @@ def _error_of(reply: Frame | None) -> Exception:
 
 
 def end_process(pid: int) -> None:
-    """Kill a process and all that it started, also what leads a session of its own."""
+    """Kill a process and all that it started, also processes in sessions of their own."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGSTOP)  # it starts no more while we look
+        os.kill(pid, signal.SIGSTOP)  # stopped, it starts no more while its descendants are listed
     for each in (*_descendants(pid), pid):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(each, signal.SIGKILL)
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    """Children, their children and so on, as Linux lists them; elsewhere the group of the process."""
+    """Stop and yield the descendants of a process, as Linux lists them; none on other systems."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
@@ -336,7 +340,7 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process, and it is not merely waiting to be reaped."""
+    """Whether a process exists, and is not merely waiting to be reaped."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

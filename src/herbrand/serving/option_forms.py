@@ -1,4 +1,4 @@
-"""The one table of options for programs: as a form for the studio, as a schema for the service.
+"""The table of options in a form for programs: as forms for the studio, as schemas for the service.
 
 >>> [each["name"] for each in forms("bound")][:2]
 ['facts', 'on']
@@ -27,7 +27,7 @@ TYPES: dict[type[Any], str] = {
 
 
 def forms(command: str) -> list[dict[str, Any]]:
-    """The options of a command, each with what a form needs."""
+    """Options of a command, each with what a form needs."""
     return [_form(command, option) for option in options_of(command).values()]
 
 

@@ -1,4 +1,5 @@
-"""Children that answer requests: each does one at a time; one over its limit is killed and replaced."""
+"""Pool of child processes that answer requests, one at a time each; one over its limit is killed and
+replaced."""
 
 from __future__ import annotations
 
@@ -12,16 +13,17 @@ from herbrand.serving.nursery import Child, Nursery
 from herbrand.serving.refusals import UNAVAILABLE, RefusedError
 
 LATER, LATER_SHARE = 0.5, 0.25
-"""Seconds, and the part of the limit, after which a child is killed that has not ended by its own clock."""
+"""Time beyond its limit after which a child is killed that has not ended by its own clock: seconds, and a
+share of the limit."""
 MOST_TASKS = 2_000
-"""After so many tasks a child is replaced, as models keep what they lowered for other evidence."""
+"""Tasks after which a child is replaced, as its model caches what it lowered for each evidence."""
 AGAIN_SECONDS = 1.0
-"""After so long it is tried again to replace a child."""
+"""Seconds between attempts to replace a child."""
 RETRY = "ask again later, or start the server with more --workers"
 
 
 class Pool:
-    """``size`` children of a nursery; at most ``waiting`` requests wait for one of them."""
+    """A pool of ``size`` children of a nursery; at most ``waiting`` requests wait for one of them."""
 
     def __init__(self, nursery: Nursery, size: int, waiting: int = 1_000) -> None:
         self._nursery, self.size, self._waiting_most = nursery, size, waiting
@@ -34,12 +36,12 @@ class Pool:
 
     @property
     def busy(self) -> int:
-        """Children at work."""
+        """Number of children at work."""
         return len(self._all) - self._idle.qsize()
 
     @property
     def alive(self) -> int:
-        """Children in all."""
+        """Number of children."""
         return len(self._all)
 
     async def start(self) -> None:
@@ -52,7 +54,8 @@ class Pool:
         await asyncio.gather(*(child.end() for child in list(self._all)))
 
     async def answer(self, task: dict[str, Any], seconds: float | None) -> bytes:
-        """The answer of a task as JSON; raises :class:`RefusedError`, soon after ``seconds`` of work."""
+        """Answer a task as JSON; raise :class:`RefusedError` if it fails, or soon after ``seconds`` of
+        work."""
         if self.waiting >= self._waiting_most:
             raise RefusedError(UNAVAILABLE, f"{self.waiting:,} requests are waiting already", RETRY)
         self.waiting += 1
@@ -69,7 +72,7 @@ class Pool:
             self._replace(child)
             hint = "ask for less, or allow more by time_limit, up to the server's --time-limit"
             raise RefusedError(UNAVAILABLE, f"not done after {seconds:g} s", hint) from None
-        except BaseException:  # whoever asked has left: the child would answer somebody else
+        except BaseException:  # the client has left: the child's reply would go to another one
             self._replace(child)
             raise
         if reply is None:
@@ -86,7 +89,7 @@ class Pool:
         return answer_in(reply)
 
     async def _free(self) -> Child:
-        """An idle child; those that were lost meanwhile are replaced."""
+        """Take an idle child; replace those that were lost meanwhile."""
         while (child := await self._idle.get()).lost:
             self.lost += 1
             self._replace(child)
@@ -116,7 +119,7 @@ class Pool:
 
 
 def answer_in(reply: Frame) -> bytes:
-    """The answer that a child sent; raises where it is an error."""
+    """Answer in a child's reply; raise :class:`RefusedError` if that is an error."""
     kind, body = reply
     if kind == ANSWER:
         return body

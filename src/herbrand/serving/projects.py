@@ -32,14 +32,16 @@ from herbrand.serving.refusals import BAD_REQUEST, CONFLICT, NOT_FOUND, RefusedE
 INCLUDED = re.compile(r'#include\s*"([^"\n]+)"')
 LEFT_OUT = ("node_modules", "venv", "__pycache__")
 DEEPEST, MOST_SEEN, MOST_OTHERS = 3, 20_000, 500
-"""Folders below each other, files that are looked at, and files listed that are neither theory nor facts."""
+"""Limits of a listing: depth of folders, files that are visited, and files listed that are neither theory nor
+facts."""
 MOST_TEXT, MOST_TEXTS = 2**20, 64 * 2**20
-"""Bytes of the largest file whose text the browser gets, and of all texts: others are shown by rows."""
+"""Most bytes of a file whose text the browser gets, and of all texts; other files are shown by rows."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """``main``: the theory that is opened first; ``given``: facts that the command line named."""
+    """A project in a ``folder``. ``main``: the theory that is opened first; ``given``: facts that the command
+    line named."""
 
     folder: Path
     main: str | None = None
@@ -47,7 +49,7 @@ class Project:
 
     @classmethod
     def of(cls, theory: str | None, facts: Sequence[str]) -> Project:
-        """The project around a theory file, or of a folder; by default that in which the program runs."""
+        """Build the project around a theory file, or of a folder, by default the working directory."""
         place = Path(theory or ".").resolve()
         given = tuple(_absolute(path) for path in facts)
         if place.is_dir():
@@ -62,7 +64,7 @@ class Project:
         return self.listed()[0]
 
     def listed(self) -> tuple[list[dict[str, Any]], str | None]:
-        """The files, and what to do where some are left out."""
+        """The files, and a message if some are left out, else ``None``."""
         (names, unseen), left = self._names(), MOST_TEXTS
         files = []
         for name in names:
@@ -72,12 +74,12 @@ class Project:
         return files, unseen
 
     def tables(self) -> list[str]:
-        """The names of all fact tables."""
+        """Names of all fact tables."""
         return [name for name in self._names()[0] if kind_of(name) == "facts"]
 
     def _names(self) -> tuple[list[str], str | None]:
-        """The names of all theories and tables, and of some hundred other files; and what to do where the
-        folder has more."""
+        """Sorted names of all theories and tables, and of at most ``MOST_OTHERS`` other files; and a message
+        if the folder has more than ``MOST_SEEN`` files, else ``None``."""
         seen = list(islice(_walk(self.folder, "", DEEPEST), MOST_SEEN + 1))
         unseen = None
         if len(seen) > MOST_SEEN:
@@ -88,7 +90,7 @@ class Project:
         return sorted(set(seen).difference(others[MOST_OTHERS:])), unseen
 
     def path(self, name: str) -> Path:
-        """Where a file of the project is; raises for names that lead elsewhere."""
+        """Path of a file of the project; raise RefusedError for names that lead elsewhere."""
         parts = PurePosixPath(name).parts
         plain = bool(parts) and name == "/".join(parts) and "\\" not in name and name.isprintable()
         if not plain or any(part.startswith(".") for part in parts) or PurePosixPath(name).is_absolute():
@@ -99,7 +101,7 @@ class Project:
         return path
 
     def save(self, name: str, content: str | bytes) -> None:
-        """Write a file whole; raises where it would not be listed."""
+        """Write a file whole; raise RefusedError if it is too deep to be listed."""
         path = self.path(name)
         if name.count("/") > DEEPEST:
             raise RefusedError(BAD_REQUEST, f"'{name}' is more than {DEEPEST} folders deep")
@@ -107,7 +109,7 @@ class Project:
             file.write(_bytes(content))
 
     def refuse_changed(self, name: str, before: str | None) -> None:
-        """Raise where a file has not this text, or is there though it had none."""
+        """Raise RefusedError unless a file has the text ``before``, or does not exist if that is ``None``."""
         path = self.path(name)
         try:
             now = path.read_bytes().decode("utf-8", "replace")
@@ -131,12 +133,12 @@ class Project:
             raise RefusedError(NOT_FOUND, f"'{name}' cannot be deleted: {error.strerror}") from None
 
     def facts_path(self, name: str) -> str:
-        """The path of a table for a child that works in a copy of the project."""
+        """Path of a table, for a child that works in a copy of the project."""
         return name if name in self.given else str(self.path(name).relative_to(self.folder))
 
     def laid_out(self, theory: Sequence[str], edited: Mapping[str, str]) -> ScratchFolder:
-        """A temporary folder with the files as the editor has them, copies of those that the theory includes,
-        which may not lead out of its folder, and links to all others."""
+        """Make a temporary folder with the files as the editor has them, copies of those that the theory
+        includes, which may not lead out of its folder, and links to all others."""
         for name in edited:
             self.path(name)
         files: dict[str, str | bytes] = {**self._included(theory, edited), **edited}
@@ -153,14 +155,14 @@ class Project:
         return scratch
 
     def _included(self, theory: Sequence[str], edited: Mapping[str, str]) -> dict[str, bytes]:
-        """The project's files that theories include, these, and so on."""
+        """Contents of the project's files that theories include, directly or through others."""
         contents: dict[str, bytes] = {}
         waiting = list(theory)
         while waiting:
             name = waiting.pop()
             if name in contents:
                 continue
-            with suppress(RefusedError, OSError):  # a wrong name is told where it is included
+            with suppress(RefusedError, OSError):  # the check of the theory reports a wrong name
                 contents[name] = _bytes(edited[name]) if name in edited else self.path(name).read_bytes()
                 text = contents[name].decode("utf-8", "replace")
                 waiting += [str(PurePosixPath(name).parent / written) for written in includes(text)]
@@ -168,7 +170,7 @@ class Project:
 
 
 def includes(text: str) -> list[str]:
-    """The files that a theory includes, as it writes them.
+    """Names of the files that a theory includes, as it writes them.
 
     >>> includes('#include "types.mln"\\n1.5 Rain')
     ['types.mln']
@@ -181,7 +183,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 
 def kind_of(name: str) -> str:
-    """``theory``, ``facts`` or ``other``, by its ending.
+    """Kind of a file by its ending: ``theory``, ``facts`` or ``other``.
 
     >>> kind_of("smokers.hb"), kind_of("friends.csv.gz"), kind_of("README.md")
     ('theory', 'facts', 'other')
@@ -194,7 +196,7 @@ def kind_of(name: str) -> str:
 
 
 def _absolute(path: str) -> str:
-    """A path of ``--facts``, or ``PREDICATE=PATH``, wherever the program runs later."""
+    """Make a path of ``--facts``, or of ``PREDICATE=PATH``, absolute: children work in another folder."""
     name, equals, rest = path.partition("=")
     if equals and not Path(path).exists():
         return f"{name}={Path(rest).resolve()}"

@@ -15,11 +15,11 @@ from herbrand.visible import visible_lines
 
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 400, 401, 403, 404, 409
 TOO_LARGE, UNKNOWN_FORM, UNPROCESSABLE, LEFT, FAULT, UNAVAILABLE = 413, 415, 422, 499, 500, 503
-"""``LEFT``: whoever asked has closed the connection; metrics count it, and nobody reads it."""
+"""``LEFT``: the client has closed the connection; metrics count it, and nobody reads it."""
 
 
 class RefusedError(Exception):
-    """A request that gets an error instead of an answer."""
+    """A refusal: a request gets this error instead of an answer."""
 
     def __init__(self, status: int, message: str, hint: str = "", where: str | None = None) -> None:
         super().__init__(message)
@@ -30,10 +30,10 @@ class RefusedError(Exception):
 
 
 def refusal_of(error: HerbrandError, status: int | None = None) -> RefusedError:
-    """The refusal of what Herbrand refuses: 503 where a limit ended the work, else 422.
+    """Refusal for an error of Herbrand, with status 503 if a limit ended the work, else 422.
 
-    ``where`` is ``file:line:column`` of the first mistake that has a place. The messages of several
-    mistakes stand below each other.
+    ``where`` is ``file:line:column`` of the first mistake that has a place. The messages of several mistakes
+    are on lines below each other.
     """
     if status is None:
         status = UNAVAILABLE if isinstance(error, BudgetError) else UNPROCESSABLE
@@ -47,7 +47,7 @@ def refusal_of(error: HerbrandError, status: int | None = None) -> RefusedError:
 
 
 def fault_of(error: Exception) -> RefusedError:
-    """The refusal for any other error: out of memory, or a fault of Herbrand."""
+    """Refusal for any other error: out of memory, an impossible file name, or a fault of Herbrand."""
     if lacks_memory(error):
         return RefusedError(
             UNAVAILABLE, "the work needed more memory than it may use", "allow more by --memory"

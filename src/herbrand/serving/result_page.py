@@ -1,4 +1,4 @@
-"""A result as one page that needs no server, no script and nothing from elsewhere.
+"""A result as one HTML page that needs no server, no script and no other file.
 
 >>> page = result_page({"marginals": [{"atom": "rain", "probability": 0.25}]}, "0.5: rain", "Rain")
 >>> "rain" in page and "0.2500" in page and "<script src" not in page
@@ -14,7 +14,7 @@ from typing import Any
 
 Cells = Sequence[str]
 Rows = tuple[Cells, list[tuple[Cells, tuple[float, float] | None]]]
-"""Heads, and rows of cells with the ends of a bar between 0 and 1."""
+"""A table: heads, and rows of cells with the ends of a bar between 0 and 1 (``None``: no bar)."""
 TOLD = (
     "engine",
     "guarantee",
@@ -36,7 +36,8 @@ TOLD = (
 
 
 def result_page(answer: Mapping[str, Any], theory: str, title: str) -> str:
-    """The page. ``answer`` is a JSON object as the command line writes it; it stands in the page too."""
+    """Build the page. ``answer``: a JSON object as the command line writes it, which the page also shows
+    whole."""
     facts = "".join(
         f"<dt>{_text(name.replace('_', ' '))}</dt><dd>{_text(_shown(answer[name]))}</dd>"
         for name in TOLD
@@ -71,7 +72,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "failures": ("engine", "reason"),
     "worlds": ("true", "values", "log_weight"),
 }
-"""The lists of an answer, and their columns; without any, those of the rows."""
+"""Lists of an answer and their columns; an empty tuple means all columns of the rows, except ``LEFT_OUT``."""
 LEFT_OUT = ("predicate", "arguments")
 
 

@@ -1,4 +1,4 @@
-"""The service's own description: OpenAPI, and a page of it that loads nothing from elsewhere."""
+"""Description of the service: an OpenAPI document, and a page of it that loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _plain(name: str, summary: str, kind: str) -> dict[str, Any]:
 
 
 def page() -> str:
-    """The document as a page: each call with its options, and a form to try it."""
+    """Page of the calls with their options, and a form to try each."""
     calls = "".join(map(_section, ASKING))
     return PAGE.format(version=html.escape(herbrand.__version__), calls=calls)
 

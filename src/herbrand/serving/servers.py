@@ -1,4 +1,4 @@
-"""The two servers as calls that return when a signal has ended them: what the command line runs."""
+"""The two servers that the command line runs, as calls that return when a signal has ended them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Announce = Callable[[str], None]
 MOST_ASKED = 8 * 2**20
 MOST_SAVED = 64 * 2**20
 MOST_UPLOADED = 512 * 2**20
-"""Bytes of a body: of a question, of the files of a project, of a table."""
+"""Most bytes of a body: of a question, of the files of a project, of an uploaded table."""
 TOKEN = "X-Herbrand-Token"
 
 
@@ -35,7 +35,7 @@ def serve(
     seconds: float | None,
     announce: Announce,
 ) -> None:
-    """Answer questions about a model until a signal comes; raises where the model cannot be loaded."""
+    """Answer questions about a model until a signal comes; raise if the model cannot be loaded."""
 
     async def run() -> None:
         with bound_socket(host, port) as listening:
@@ -44,7 +44,7 @@ def serve(
             try:
                 await nursery.start()
                 await pool.start()
-                hosts = LOCAL if key is None else None  # who has the key may come by a proxy's name
+                hosts = LOCAL if key is None else None  # a client with the key may use the name of a proxy
                 open = ("/health",)
                 app = Gate(
                     service(pool, RequestLimits(seconds, memory)), MOST_ASKED, hosts=hosts, key=key, open=open

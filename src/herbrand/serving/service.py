@@ -1,4 +1,4 @@
-"""The application of ``herbrand serve``: one loaded model, asked by JSON."""
+"""The application of ``herbrand serve``: questions to one loaded model, in JSON."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ from herbrand.serving.schema import SCRIPT, page, schema_of
 
 MOST_IN_BATCH = 1_000
 UNSETTLED = b'"converged": false'
-"""In an answer that may get better: a limit of time can have cut it. In a text its quotes are escaped."""
+"""Bytes by which an answer is recognised that may get better: a time limit can have cut it, so it is not
+cached. Inside a JSON text their quotes would be escaped."""
 
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """Of every request: seconds of work, bytes beside the model; ``kept`` answers are remembered."""
+    """Limits of every request: seconds of work, and bytes beside the model; ``kept``: most answers in the
+    cache."""
 
     seconds: float | None
     memory: int | None = None
@@ -41,7 +43,7 @@ class RequestLimits:
 
 
 class Answers:
-    """Asks the pool, and remembers the latest answers: equal requests have equal answers, as seeds are
+    """Answers of the pool, with a cache of the latest: equal requests have equal answers, as seeds are
     given."""
 
     def __init__(self, pool: Pool, limits: RequestLimits, metrics: Metrics) -> None:
@@ -49,7 +51,7 @@ class Answers:
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
 
     async def answer(self, command: str, given: Any) -> bytes:
-        """The answer of one request as JSON, from the pool or from memory."""
+        """Answer a request as JSON, from the pool or from the cache."""
         began = time.perf_counter()
         status = 500
         try:
@@ -85,14 +87,14 @@ class Answers:
 
 
 def service(pool: Pool, limits: RequestLimits) -> FastAPI:
-    """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
+    """Build the application; :class:`~herbrand.serving.gates.Gate` goes around it."""
     app = FastAPI(
         title="Herbrand",
         version=herbrand.__version__,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        redirect_slashes=False,  # it would lead around a proxy, to an address that only the proxy knows
+        redirect_slashes=False,  # behind a proxy it would lead to an address that only the proxy knows
     )
     metrics = Metrics()
     answers = Answers(pool, limits, metrics)
@@ -154,13 +156,14 @@ def _requests_in(body: Any) -> list[Any]:
 
 
 async def _batch(answers: Answers, requests: list[Any], at_once: int) -> bytes:
-    turns = asyncio.Semaphore(at_once)  # or whoever asks one question would wait behind a whole batch
+    turns = asyncio.Semaphore(at_once)  # else a single question would wait behind a whole batch
     parts = await asyncio.gather(*(_part(answers, each, turns) for each in requests))
     return b'{"answers":[' + b",".join(parts) + b"]}"
 
 
 async def _part(answers: Answers, given: Any, turns: asyncio.Semaphore) -> bytes:
-    """The answer of a part of a batch, or its error: one that is wrong does not spoil the others."""
+    """Answer one request of a batch; an error becomes its answer, and the others are answered
+    nevertheless."""
     try:
         if not isinstance(given, dict) or given.get("command") not in ASKING:
             command = given.get("command") if isinstance(given, dict) else given

@@ -1,4 +1,4 @@
-"""What the children of ``herbrand serve`` do: answer requests over one loaded model."""
+"""Work of the children of ``herbrand serve``: answering requests over one loaded model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from herbrand.serving.json_requests import answered, limited
 from herbrand.serving.nursery import Emit, encoded
 
 WARM_SECONDS = 5.0
-"""How long the first calls may take that load compiled loops before any child is forked."""
+"""Most seconds of each first call, which load compiled loops before any child is forked."""
 LIBRARIES = 256 * 2**20
-"""Bytes of data that libraries may take in a child beside what a request claims."""
+"""Bytes that libraries may allocate in a child, beside the budget of a request."""
 
 
 class ServiceRole:
@@ -37,7 +37,7 @@ class ServiceRole:
         self._warm()
 
     def _warm(self) -> None:
-        """Read the facts, where mistakes are refused before anybody asks, and load compiled loops."""
+        """Read the facts, so that mistakes are refused before the first request, and load compiled loops."""
         self._model.measured_program(UNLIMITED, derived=False)
         calls = [self._model.infer, self._model.bound, *map(self._goal, list(self._model.theory.derived)[:1])]
         for call in calls:
@@ -45,7 +45,7 @@ class ServiceRole:
                 call(within=Budget(seconds=WARM_SECONDS))
 
     def _goal(self, predicate: str) -> Callable[..., object]:
-        """The call that asks for all atoms of a derived predicate."""
+        """Call that queries all atoms of a derived predicate."""
         names = [f"x{place}" for place in range(self._model.signature.predicate(predicate).arity)]
         return partial(self._model.query, f"`{predicate}`({', '.join(names)})" if names else f"`{predicate}`")
 
@@ -56,7 +56,7 @@ class ServiceRole:
         return encoded(answered(self._model, task["command"], asked, budget).to_dict())
 
     def _bound_memory(self) -> None:
-        """Bound what this child may allocate beyond what it was forked with."""
+        """Limit, once, what this child may allocate beyond what it was forked with."""
         if self._memory is not None and self._child != os.getpid():
             self._child = os.getpid()
             bound_data(resident_bytes() + self._memory + LIBRARIES)

@@ -21,22 +21,22 @@ from herbrand.serving.refusals import BAD_REQUEST, NOT_FOUND, UNAVAILABLE, Refus
 
 COMMANDS = ("infer", "bound", "query", "learn", "induce", "compare", "explain", "sample")
 OF_MODEL = ("open", "closed", "ignore", "header", "dialect")
-"""Options that a model takes, and not the call."""
+"""Options of the model, rather than of the call."""
 MOST_RUNNING, MOST_KEPT = 8, 30
 LOST = "the process that did the work was lost; it may have lacked memory"
 LOOK_SECONDS = 30.0
-"""How long a look at the facts may take."""
+"""Most seconds of a look at the facts."""
 CHECK_SECONDS = 120.0
-"""How long a check of a text may take: one of a megabyte takes half a minute."""
+"""Most seconds of a check of a text: one of a megabyte takes half a minute."""
 UNHEARD_SECONDS = 60.0
-"""How long a run goes on that no page listens to: its page was closed or opened anew, and nothing else could
-cancel it."""
+"""Seconds after which a run is cancelled that no page listens to: its page was closed or loaded anew, and
+nothing else could cancel it."""
 State = Literal["running", "done", "error", "cancelled"]
 
 
 @dataclass(eq=False)
 class StudioRun:
-    """A run and what was heard of it. The last event is the answer, an error, or that it was cancelled."""
+    """A run with its events. The last event is the answer, an error, or that it was cancelled."""
 
     id: str
     command: str
@@ -62,7 +62,7 @@ class StudioRun:
         }
 
     async def add(self, event: str, data: str, state: State = "running") -> None:
-        """Note an event; nothing is noted after the last one."""
+        """Add an event and wake the listeners; nothing is added after the last event."""
         if self.state != "running":
             return
         self.events.append((event, data))
@@ -72,7 +72,8 @@ class StudioRun:
             self.changed.notify_all()
 
     async def heard(self, first: int = 0) -> AsyncIterator[tuple[int, str, str]]:
-        """Events with their numbers, until the last; ``first`` may be one that is not there yet."""
+        """Yield events with their numbers, from ``first`` to the last; a number beyond the present events
+        means the next one."""
         first = min(first, len(self.events))
         self.listeners += 1
         try:
@@ -91,7 +92,7 @@ class StudioRun:
 
 
 class Runs:
-    """Starts, keeps and ends the runs of a project."""
+    """The runs of a project: starts, keeps and ends them."""
 
     def __init__(
         self, nursery: Nursery, project: Project, memory: int | None = None, seconds: float | None = None
@@ -111,7 +112,7 @@ class Runs:
         return self._runs[name]
 
     async def start(self, asked: dict[str, Any]) -> StudioRun:
-        """Start a run; raises where what is asked for is wrong in itself."""
+        """Start a run; raise RefusedError if the request is wrong, or too many runs are under way."""
         command = asked.get("command")
         if command not in COMMANDS:
             raise RefusedError(
@@ -142,7 +143,7 @@ class Runs:
         return run
 
     async def look(self, kind: str, asked: dict[str, Any], **more: Any) -> Any:
-        """What a short task over the facts gives; it is cut off after half a minute."""
+        """Return the result of a short task over the project's files, which may take ``LOOK_SECONDS``."""
         child, scratch = await self._begun({"kind": kind, "model": {}, **more}, asked)
         try:
             return json.loads(answer_in(await _reply(child, LOOK_SECONDS)))
@@ -151,10 +152,11 @@ class Runs:
             await asyncio.to_thread(scratch.cleanup)
 
     async def read(self, kind: str, **more: Any) -> Any:
-        """What a task over texts alone gives. One process does all of these, one after another, and keeps the
-        statements that it has read; a server that read a long text itself would answer nobody meanwhile.
+        """Return the result of a task over texts alone. One process does all of these, one after another, and
+        caches the statements that it has read; if the server itself read a long text, it would answer no
+        other request meanwhile.
 
-        Who leaves while others are read is passed over; what is being read is read to its end, as the next
+        A request whose client leaves while it waits is skipped; a task under way is finished, as the next
         text is nearly the same."""
         await self._reading.acquire()
         reading = asyncio.ensure_future(self._read({"kind": kind, **self._limits, **more}))
@@ -182,7 +184,7 @@ class Runs:
         return run
 
     async def _begun(self, task: dict[str, Any], asked: dict[str, Any]) -> tuple[Child, ScratchFolder]:
-        """A child at work in a copy of the project with the editor's files."""
+        """Start a child at a task, in a copy of the project with the editor's files."""
         files, names, facts = _files_in(asked), theories_in(asked), _facts_in(asked)
         for name in names:
             self._project.path(name)
@@ -215,7 +217,7 @@ class Runs:
             await asyncio.to_thread(run.scratch.cleanup)
 
     async def _unheard(self, run: StudioRun) -> None:
-        """Cancel a run once nobody has listened to it for long."""
+        """Cancel a run once no page has listened to it for ``UNHEARD_SECONDS``."""
         while run.listeners or time.monotonic() < run.last_heard + UNHEARD_SECONDS:
             await asyncio.sleep(UNHEARD_SECONDS / 10)
         await self.cancel(run.id)
@@ -227,7 +229,7 @@ class Runs:
 
 
 async def _reply(child: Child, seconds: float) -> Frame:
-    """The one message of a short task; raises where it does not come in time."""
+    """Wait for the reply to a short task; raise RefusedError if it is late, or the child was lost."""
     try:
         async with asyncio.timeout(seconds):
             reply = await child.next()
@@ -239,7 +241,7 @@ async def _reply(child: Child, seconds: float) -> Frame:
 
 
 async def _heard(run: StudioRun) -> None:
-    """Note what a child sends until its last message."""
+    """Add what a child sends to its run, until its last message."""
     while (message := await run.child.next()) is not None:
         kind, body = message
         if kind == EVENT:
@@ -254,7 +256,7 @@ async def _heard(run: StudioRun) -> None:
 
 
 def _request_in(command: str, asked: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of the call, and those of the model."""
+    """Check a request; return the options of the call, and those of the model."""
     options = dict(_object(asked, "options"))
     model = {name: options.pop(name) for name in OF_MODEL if options.get(name) is not None}
     header = model.pop("header", None)
@@ -287,7 +289,7 @@ def _files_in(asked: dict[str, Any]) -> dict[str, str]:
 
 
 def theories_in(asked: dict[str, Any]) -> list[str]:
-    """The names of theory files in ``main``: one, several that make up one theory, or none."""
+    """Names of the theory files in ``main``: one, several that make up one theory, or none."""
     main = asked.get("main")
     names = [] if main is None else [main] if isinstance(main, str) else main
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -296,7 +298,7 @@ def theories_in(asked: dict[str, Any]) -> list[str]:
 
 
 def _facts_in(asked: dict[str, Any]) -> list[tuple[str | None, str]]:
-    """Tables as ``(predicate, file)``; each is a name, or an object of both."""
+    """Tables as ``(predicate, file)``; each is given as a name, or as an object of both."""
     facts = asked.get("facts") or []
     files: list[tuple[str | None, str]] = []
     for each in facts if isinstance(facts, list) else [facts]:

@@ -24,18 +24,18 @@ from herbrand.serving.studio_runs import COMMANDS, Runs, theories_in
 from herbrand.serving.tables import MOST_EDGES, MOST_NODES
 
 BUNDLE = Path(__file__).parent / "studio"
-"""The client as Vite builds it."""
+"""Folder of the client, as Vite builds it."""
 ABSENT = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Herbrand</title></head>
 <body><h1>The studio's pages are not here</h1><p>This installation lacks them. In a checkout they are built
 from the sources in <code>studio/</code>; the calls below <code>/api</code> work.</p></body></html>
 """
 QUIET_SECONDS = 15.0
-"""After so long without an event a comment keeps the connection open."""
+"""Seconds without an event after which a comment is sent, to keep the connection open."""
 MOST_ROWS, MOST_OFFSET = 10_000, 10**12
 
 
 def studio_app(project: Project, runs: Runs) -> FastAPI:
-    """The application; :class:`~herbrand.serving.gates.Gate` goes around it."""
+    """Build the application; :class:`~herbrand.serving.gates.Gate` goes around it."""
     app = FastAPI(
         title="Herbrand studio", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
@@ -60,7 +60,7 @@ async def _absent() -> Response:
 
 def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
     one_by_one = asyncio.Lock()
-    """Between a look at a file and the change of it nobody else changes it."""
+    """Held from the check of a file to its change, so that no other request changes it in between."""
 
     async def change(do: Callable[..., None], name: str, asked: Any, *more: Any) -> None:
         async with one_by_one:
@@ -69,7 +69,8 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.get("/api/project", response_model=None)
     async def described(tables: str = "yes") -> Response:
-        """``tables=no``: without a look at the facts, which takes a process, so that a page opens at once."""
+        """Describe the project. ``tables=no`` leaves out the facts, which take a process to read, so that a
+        page opens at once."""
         files, unseen = await asyncio.to_thread(project.listed)
         names = [file["name"] for file in files if file["kind"] == "facts"]
         chosen = [_relative(project, path) for path in project.given]
@@ -92,22 +93,23 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.put("/api/files/{name:path}", response_model=None)
     async def saved(name: str, request: Request) -> Response:
-        """``before``: the text that the folder had when the file was opened, null for none; where it has
-        another one by now, nothing is written."""
+        """Save a file. ``before``: its text when it was opened, null for no file; if it has changed since,
+        nothing is written."""
         asked = await json_of(request)
-        text = field(asked, "text", str)  # without one the file would be emptied
+        text = field(asked, "text", str)  # required, or the file would be emptied
         await change(_saved, name, asked, text)
         return as_json({"name": name, "kind": kind_of(name)})
 
     @app.delete("/api/files/{name:path}", response_model=None)
     async def deleted(name: str, request: Request) -> Response:
-        """``before`` as for what is saved."""
+        """Delete a file; ``before`` as in saving."""
         await change(Project.delete, name, await json_of(request))
         return as_json({"name": name})
 
     @app.post("/api/upload", response_model=None)
     async def uploaded(request: Request, name: str = "", before: int | None = None) -> Response:
-        """``before``: so many bytes of the body are the text that the folder had; -1: it had none."""
+        """Save an uploaded file. ``before``: this many first bytes of the body are the earlier text of the
+        file; -1: there was none."""
         content = await body_of(request)
         asked: dict[str, Any] = {}
         if before is not None:
@@ -139,12 +141,12 @@ def _saved(project: Project, name: str, content: str | bytes) -> None:
 
 
 def _relative(project: Project, path: str) -> str:
-    """A path of ``--facts`` as files of the project are named, if it leads to one."""
+    """A path of ``--facts``, relative to the project's folder if it is inside."""
     inside = Path(path).is_relative_to(project.folder) and Path(path) != project.folder
     return str(Path(path).relative_to(project.folder)) if inside else path
 
 
-# What an editor asks for
+# Editing
 
 
 def _add_editing(app: FastAPI, project: Project, runs: Runs) -> None:
@@ -211,7 +213,7 @@ def _add_runs(app: FastAPI, runs: Runs) -> None:
 
 
 async def _stream(heard: Any) -> AsyncIterator[bytes]:
-    """Events as a browser reads them; a comment where there is none for long."""
+    """Encode events as server-sent events; yield a comment if there is none for ``QUIET_SECONDS``."""
     async with aclosing(heard):
         following = asyncio.ensure_future(anext(heard))
         try:
@@ -231,7 +233,7 @@ async def _stream(heard: Any) -> AsyncIterator[bytes]:
             await asyncio.gather(following, return_exceptions=True)
 
 
-# What there is to see
+# Views
 
 
 def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
@@ -290,12 +292,12 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
 
 
 async def _looked(request: Request, look: Coroutine[Any, Any, Any]) -> Response:
-    """What a look gives; it ends where whoever asked has left."""
+    """Respond with the result of a look; cancel it when the client leaves."""
     return as_json(await while_connected(request, look))
 
 
 def _own(project: Project) -> dict[str, Any]:
-    """What the project has on disk."""
+    """Main theory and fact tables of the project, as they are on disk."""
     given = [_relative(project, path) for path in project.given]
     return {"main": project.main, "facts": given or project.tables()}
 
@@ -322,7 +324,7 @@ def _are_constants(arguments: Any) -> bool:
 
 
 async def _around(request: Request, runs: Runs, what: str, asked: Any) -> Response:
-    """A drawing around one atom, under evidence."""
+    """Respond with a drawing around one atom, under evidence."""
     atom, given = field(asked, "atom", str), field(asked, "given", list, [])
     if not all(isinstance(each, str) for each in given):
         raise RefusedError(BAD_REQUEST, "'given' holds literals")

@@ -1,4 +1,4 @@
-"""What the children of ``herbrand studio`` do: a run, or a look at the facts, in a copy of the project."""
+"""Work of the children of ``herbrand studio``: a run, or a look at the facts, in a copy of the project."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from herbrand.serving.surroundings import surroundings_of
 from herbrand.serving.tables import graph_of, rows_of, tables_of
 
 OFTEN = 0.05
-"""Seconds between two reports of progress: a browser shows no more."""
+"""Least seconds between two reports of progress: a browser shows no more."""
 COST_SECONDS = 5.0
-"""How long a run is estimated before it begins."""
+"""Most seconds for the estimate of a run before it begins."""
 STEP = re.compile(r"iteration ([\d,]+), residual (\S+)")
 
 
 class StudioRole:
-    """Imports what runs and their estimates need, all engines and databases among them, so that each begins
-    at once."""
+    """Role of the studio's children. It imports in advance what runs and their estimates need, all engines
+    and databases among them, so that each begins at once."""
 
     def __init__(self) -> None:
         hb.size_report(hb.Model(hb.parse("0.5: rain")))
@@ -90,7 +90,7 @@ def _model(task: Mapping[str, Any], budget: Budget = UNLIMITED, watching: Watchi
 
 
 class Events:
-    """What the browser hears of a run."""
+    """Events of a run, sent to the browser."""
 
     def __init__(self, emit: Emit, clock: Callable[[], float] = time.monotonic) -> None:
         self._emit, self._clock, self._next = emit, clock, 0.0
@@ -100,12 +100,13 @@ class Events:
         self._emit(EVENT, {"event": event, "data": data})
 
     def note(self, text: str) -> None:
-        """Something worth knowing that is no result."""
+        """Send a note, which is no result."""
         self.notes.append(text)
         self.send("note", {"text": text})
 
     def progress(self, text: str, share: float, step: int | None = None) -> None:
-        """Work of which a share is done; the steps of an iteration are a trace too."""
+        """Send progress, at most every ``OFTEN`` seconds unless all is done; send a step of an iteration as a
+        trace too."""
         match = STEP.fullmatch(text)
         if match is not None:
             step = int(match[1].replace(",", ""))
@@ -117,24 +118,25 @@ class Events:
             self.send("progress", {"text": text, "fraction": fraction, "step": step, "bound": None})
 
     def trace(self, step: int, value: float) -> None:
-        """A step and its value; of thousands of steps one in a hundred of those before."""
+        """Send a step and its value; after step 200 only every n-th, where n is a hundredth of the steps so
+        far."""
         if step <= 200 or step % (step // 100) == 0:
             self.send("trace", {"step": step, "value": value if abs(value) < float("inf") else None})
 
     def learned(self, progress: Any) -> None:
-        """A step of learning, which knows its metric."""
+        """Send a step of learning with its metric, as a trace and as progress."""
         self.trace(progress.step, float(progress.value))
         share = min(progress.step / max(progress.steps, 1), 1.0)
         self.progress(f"{progress.metric} {progress.value:.4f}", share, progress.step)
 
     def cost(self, estimate: Callable[[], Mapping[str, Any]]) -> None:
-        """What the run will cost, where that is known soon."""
+        """Send the estimated cost of a run, if there is one within ``COST_SECONDS``."""
         with contextlib.suppress(HerbrandError):
             self.send("cost", estimate())
 
 
 def _tables(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables over the theory; where these do not fit together, each by itself."""
+    """Tables under the theory; if they contradict it, each table by itself, and the mistake."""
     try:
         return {"facts": tables_of(_model(task)), "mistake": None}
     except HerbrandError as error:
@@ -162,7 +164,7 @@ def _circuit(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scored(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The last answer against labels; the facts of this task are the labels."""
+    """Score the last answer against labels, which are the facts of this task."""
     rows = read_rows(task["marginals"], "the answer")
     return score_file(rows, task["facts"], task["closed"]).to_dict()
 
@@ -171,7 +173,7 @@ TEXTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "check": lambda task: checked_files(task["texts"]),
     "format": lambda task: {"text": hb.formatted(task["text"], task["name"])},
 }
-"""What is asked of texts alone."""
+"""Tasks over texts alone."""
 LOOKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "check": lambda task: checked_files(task["texts"], Path()),
     "tables": _tables,

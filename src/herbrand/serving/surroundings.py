@@ -1,4 +1,4 @@
-"""The ground network around an atom, for looking at: its groundings, the atoms in these, and theirs in turn.
+"""The ground network around an atom, for drawing: its groundings, their atoms, and the groundings of these.
 
 >>> import herbrand as hb
 >>> theory = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)")
@@ -8,7 +8,8 @@
 >>> [(each["where"], each["atoms"]) for each in found["groundings"]]
 [('x = "anna", y = "bob"', ['smokes("bob")', 'smokes("anna")'])]
 
-Around an atom that rules or choices derive these are their groundings, down to what nothing derives.
+For an atom that rules or choices derive, these are the groundings of its derivations, down to those without
+atoms.
 
 >>> found = surroundings_of(hb.Model(hb.parse("0.3 :: rain\\nwet :- rain")), "wet")
 >>> [(each["statement"], each["atoms"], each["heads"]) for each in found["groundings"]]
@@ -37,15 +38,15 @@ from herbrand.program.question import read_explained
 from herbrand.serving.derivations import derivations_of
 
 MOST_ATOMS = 60
-"""What a drawing can show."""
+"""Most atoms of a drawing."""
 MOST_ROWS = 1e6
-"""Of groundings of one statement."""
+"""Most groundings of one statement."""
 STEPS = 2
-"""From an atom over a grounding to another atom is one."""
+"""Number of steps around an atom; one leads from an atom by a grounding to another atom."""
 
 
 def asked_atom(model: Model, atom: str, given: Sequence[str]) -> tuple[Program, ExplainedAtom]:
-    """The atom that a drawing is about, and the program that it is an atom of."""
+    """Lower a model under the evidence ``given``, and read the atom of a drawing."""
     program = model.measured_program(UNLIMITED, given=given)
     question = read_explained(atom, program.signature, program.facts)
     return program, ExplainedAtom.of(question, Evidence(program))
@@ -57,7 +58,7 @@ def surroundings_of(
     """Atoms at most ``steps`` groundings away, the nearest first, and the groundings among them; for a
     derived atom, those of its derivations. There are at most ``most`` atoms.
 
-    What is known has been absorbed: a grounding lists its latent atoms only.
+    Evidence is absorbed: a grounding lists its latent atoms only.
     """
     program, asked = asked_atom(model, atom, given)
     if asked.predicate in derived_by(program.uncertain):
@@ -81,7 +82,8 @@ def surroundings_of(
 
 @dataclass(frozen=True, eq=False)
 class _Links:
-    """Pair i: row ``rows[i]``, counted through all templates from ``first`` on, binds atom ``atoms[i]``."""
+    """Pairs of rows and atoms. Pair i: row ``rows[i]``, counted through all templates from ``first`` on,
+    binds atom ``atoms[i]``."""
 
     rows: np.ndarray
     atoms: np.ndarray
@@ -101,7 +103,8 @@ class _Links:
         return cls(np.concatenate(rows), np.concatenate(atoms), tuple(map(int, first)))
 
     def near(self, start: int, steps: int, most: int) -> tuple[dict[int, int], int]:
-        """The atoms that the steps reach, each with its distance, and how many of them are left out."""
+        """Atoms within ``steps``, each with its distance, and the number of those left out beyond
+        ``most``."""
         distances = {start: 0}
         for step in range(1, steps + 1):
             touched = np.unique(self.rows[np.isin(self.atoms, list(distances))])
@@ -112,7 +115,7 @@ class _Links:
 
 
 def _pairs(conjunction: GroundConjunction) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each row with its latent atoms, those of its blocks among them."""
+    """Rows with their latent atoms, those of their blocks included."""
     rows, columns = np.nonzero(conjunction.atoms != SATISFIED)
     yield rows, conjunction.atoms[rows, columns]
     for block in conjunction.blocks:
@@ -122,7 +125,7 @@ def _pairs(conjunction: GroundConjunction) -> Iterator[tuple[np.ndarray, np.ndar
 
 
 def _groundings(network: Ground, links: _Links, texts: dict[int, str]) -> Iterator[dict[str, Any]]:
-    """The groundings whose atoms are all drawn; pieces of one grounding are one."""
+    """Yield the groundings whose atoms are all drawn; the rows of one grounding are joined."""
     drawn = np.isin(links.atoms, list(texts))
     whole = np.setdiff1d(links.rows[drawn], links.rows[~drawn])
     atoms_of: dict[tuple[int, tuple[Any, ...]], dict[int, None]] = {}

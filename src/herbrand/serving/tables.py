@@ -1,4 +1,4 @@
-"""The facts of a model for looking at: its tables, their rows, and what they connect as a graph.
+"""Facts of a model, for display: its tables, their rows, and the graph of what they connect.
 
 >>> import herbrand as hb
 >>> theory = hb.parse("1.5: smokes(x) and friends(x, y) => smokes(y)")
@@ -25,7 +25,7 @@ from herbrand.model import Model
 from herbrand.program.program import Program
 
 MOST_CONSTANTS = 200
-"""Of each type, for completion."""
+"""Most constants of each type, for completion."""
 MOST_NODES, MOST_EDGES = 300, 1_000
 
 
@@ -34,7 +34,7 @@ def _stated(model: Model) -> Program:
 
 
 def tables_of(model: Model) -> list[dict[str, Any]]:
-    """Every predicate with its arguments, its world and how many facts it has."""
+    """Every predicate with its arguments, its world, its number of facts and some constants."""
     program = _stated(model)
     tables = []
     for predicate in program.signature.predicates.values():
@@ -58,7 +58,8 @@ def _constants(program: Program, type_name: str) -> list[Any]:
 
 
 def rows_of(model: Model, name: str, offset: int = 0, limit: int = 200) -> dict[str, Any]:
-    """Some rows of a table, with a column for what is not simply true, and the atom of each."""
+    """Rows of a table from ``offset`` on, at most ``limit``, with the atom of each; further columns hold
+    weights, truth values and probabilities, where there are any."""
     program = _stated(model)
     predicate = program.signature.predicate(name)
     table = program.facts.table(name)
@@ -70,7 +71,7 @@ def rows_of(model: Model, name: str, offset: int = 0, limit: int = 200) -> dict[
     marks = [mark for mark, rows, numbers in kinds if len(numbers) or (mark == "truth" and len(rows))]
 
     def marked(mark: str, place: int, numbers: Any) -> list[Any]:
-        """The cells behind a row's own: whether it is true, how probable or how heavy."""
+        """Further cells of a row: its truth value, probability or weight."""
         number = float(numbers[place]) if len(numbers) else None
         cells = {
             "truth": {"weight": True, "truth": False}.get(mark),
@@ -99,9 +100,10 @@ def graph_of(
     most_nodes: int = MOST_NODES,
     most_edges: int = MOST_EDGES,
 ) -> dict[str, Any]:
-    """Constants as nodes, atoms of two arguments as edges; what atoms of one argument say is a mark.
+    """Graph of the facts: constants are nodes, atoms of two arguments edges, and atoms of one argument marks
+    of a node.
 
-    ``marginals``: rows of an answer; their probabilities stand at edges and marks, else these are ``None``,
+    ``marginals``: rows of an answer; their edges and marks have probabilities, those of facts have ``None``,
     as facts are certain.
     """
     program = _stated(model)
@@ -128,7 +130,7 @@ def graph_of(
 
 
 class _Graph:
-    """Nodes and edges as they are added, up to a size."""
+    """A graph to which nodes and edges are added, up to a size."""
 
     def __init__(self, most_nodes: int, most_edges: int) -> None:
         self._most_nodes, self._most_edges = most_nodes, most_edges
@@ -137,7 +139,7 @@ class _Graph:
         self.edges_left_out = 0
 
     def node(self, type_name: str, value: Any) -> dict[str, Any] | None:
-        """The node of a constant; ``None`` where there are too many."""
+        """Node of a constant, added if it is new; ``None`` if there are too many."""
         key = f"{type_name}:{shown_constant(value)}"
         if key not in self.nodes:
             if len(self.nodes) >= self._most_nodes:
@@ -146,7 +148,7 @@ class _Graph:
         return self.nodes[key]
 
     def add(self, predicate: Predicate, row: Sequence[Any], probability: Any, value: Any = None) -> None:
-        """An atom with its probability."""
+        """Add an atom of one or two arguments with its probability."""
         mark = {"predicate": predicate.name, "probability": probability}
         mark |= {"value": value} if value is not None else {}
         if predicate.arity == 1:
