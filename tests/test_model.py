@@ -11,6 +11,7 @@ import herbrand as hb
 from herbrand.engines.engine import Cost
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import LanguageError, UnsupportedError
+from herbrand.program.knowledge import MOST_WORLDS
 
 SMOKES = "1.5: smokes(x) and friends(x, y) => smokes(y)"
 FRIENDS = {"friends": [("anna", "bob")]}
@@ -27,6 +28,18 @@ def test_undeclared_with_facts_is_closed_without_is_open() -> None:
 def test_a_query_keeps_an_undeclared_predicate_open() -> None:
     model = hb.Model(hb.parse(SMOKES), FRIENDS)
     assert 'friends("bob", "anna")' in latent(model, query="friends")
+
+
+def test_plans_of_queries_are_kept_for_the_latest_evidence() -> None:
+    """And an answer is the same whether its plan was kept or not."""
+    model = hb.Model(hb.parse("near(x, y) :- road(x, y)"), {"road": [("a", "b")]})
+    given = [f'road("a", "{number}")' for number in range(2 * MOST_WORLDS)]
+    for _ in range(2):
+        answers = [model.query('near("a", y)', given=[one]).to_dict()["answers"] for one in given]
+        assert [{row["bindings"]["y"] for row in rows} for rows in answers] == [
+            {"b", str(number)} for number in range(len(given))
+        ]
+    assert len(model.query('near("a", y)')) == 1 and len(model._queried) == MOST_WORLDS
 
 
 def test_open_and_closed_override() -> None:

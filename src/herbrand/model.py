@@ -43,7 +43,7 @@ from herbrand.language.syntax import (
 from herbrand.options.kinds import Text, check_functions, texts
 from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.program.dependencies import refuse_resting, refuse_weighted
-from herbrand.program.knowledge import Knowledge
+from herbrand.program.knowledge import Knowledge, latest
 from herbrand.program.program import Program
 from herbrand.program.question import (
     Question,
@@ -118,6 +118,7 @@ class Model:
         check_functions(note=note, progress=progress)
         self._on = on
         self._progress = progress
+        self._unconditioned: Any = None
         self._queried: dict[tuple[tuple[str, ...], bool], Any] = {}
 
     def __repr__(self) -> str:
@@ -165,7 +166,7 @@ class Model:
         """
         facts = self._knowledge.facts_with_derived(within)
         asked = copy(self)
-        asked._queried = {((), False): _proof().of((), *facts)}
+        asked._unconditioned = _proof().of((), *facts)
         return asked
 
     def restated(self, theory: Theory) -> Model:
@@ -608,10 +609,12 @@ class Model:
     def _rules(self, given: tuple[str, ...], budget: Budget, apart: bool = False) -> Any:
         """The rules over the facts; their plans are kept for other goals. ``apart``: the literals given are
         evidence for conditioning and not among the facts."""
-        key = (given, apart and bool(given))
-        if key not in self._queried:
-            self._queried[key] = _planned(self._knowledge, given, budget, key[-1])
-        return self._queried[key]
+        if given:
+            planned = partial(_planned, self._knowledge, given, budget, apart)
+            return latest(self._queried, (given, apart), planned)
+        if self._unconditioned is None:
+            self._unconditioned = _planned(self._knowledge, (), budget, False)
+        return self._unconditioned
 
     def learn(
         self,

@@ -11,7 +11,7 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -64,13 +64,28 @@ from herbrand.program.usable import IGNORABLE, KINDS, refuse_unusable
 
 _Asked = TypeVar("_Asked", WeightedFormula, Rule, Bound)
 _Found = TypeVar("_Found")
+_Key = TypeVar("_Key", bound=Hashable)
 
 _with_computed = later("herbrand.program.computed_rows:with_computed")
 _derived = later("herbrand.program.derive:derived")
 """Loaded only for theories that compute, and for those that have rules."""
 
 MOST_WORLDS = 16
-"""Most lowered programs kept, each with different evidence; the least recently used one is dropped first."""
+"""Most programs kept, each with different evidence; the least recently used one is dropped first."""
+
+
+def latest(kept: dict[_Key, _Found], key: _Key, make: Callable[[], _Found]) -> _Found:
+    """Program that is ``kept`` for some evidence, or is made and kept from now on.
+
+    >>> kept = {}
+    >>> [latest(kept, number % 20, lambda: number) for number in (3, 4, 23)], [*kept]
+    ([3, 4, 3], [4, 3])
+    """
+    program = kept.pop(key) if key in kept else make()
+    if len(kept) >= MOST_WORLDS:
+        del kept[next(iter(kept))]
+    kept[key] = program  # the most recently used one is last
+    return program
 
 
 @dataclass(frozen=True)
@@ -309,11 +324,7 @@ class Knowledge:
         self, given: Sequence[str], queried: Collection[str], derived: bool, budget: Budget = UNLIMITED
     ) -> _Lowered:
         world = _World(tuple(given), frozenset() if self._declared else frozenset(queried), derived)
-        lowered = self._programs.pop(world, None) or self._lowered(world, budget)
-        if len(self._programs) >= MOST_WORLDS:
-            del self._programs[next(iter(self._programs))]
-        self._programs[world] = lowered  # the most recently used one is last
-        return lowered
+        return latest(self._programs, world, lambda: self._lowered(world, budget))
 
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
         """Signature and facts, before rules derive more; computations are over the listed facts, in open
