@@ -3,12 +3,15 @@ the breadth, batches of different sizes, gradients."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from herbrand.errors import UnsupportedError
 from herbrand.induction import products, tiles
 from herbrand.induction.machine import LogicMachine
 from herbrand.induction.reductions import reduced
@@ -83,6 +86,42 @@ def test_a_smaller_world_of_a_batch_is_as_if_alone(
             assert both is not None
             here = both[(slice(1, 2), *[slice(objects)] * (single.dim() - 2))]
             torch.testing.assert_close(here, single)
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.int64, torch.float32])
+def test_facts_and_masks_of_any_numbers_are_truth_values(kind: torch.dtype) -> None:
+    machine = LogicMachine((0, 1, 1), depth=2, breadth=2).double()
+    facts = [None, torch.ones(2, 3, 1), torch.eye(3).expand(2, 3, 3).unsqueeze(-1)]
+    there = torch.tensor([[True, True, True], [True, True, False]])
+    expected = machine([None if table is None else table.double() for table in facts], there)
+    given = [None if table is None else table.to(kind) for table in facts]
+    if kind.is_floating_point:
+        given = [None if table is None else table.double() for table in facts]
+    for ours, theirs in zip(machine(given, there.to(kind)), expected, strict=True):
+        assert (ours is None and theirs is None) or torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("facts", "present", "message"),
+    [
+        ([None, np.ones((2, 3, 1))], None, "predicates of arity 1 are of type ndarray, not a tensor"),
+        ({1: 2}, None, "predicates of arity 1 are of type int, not a tensor"),
+        (3, None, "predicates are of type int, not tensors by arity"),
+        ([None, torch.ones(())], None, "predicates of arity 1 have the shape ()"),
+        (
+            [None, torch.ones(2, 3, 1)],
+            [[1, 1, 1]] * 2,
+            "the mask of present objects is of type list, not a tensor",
+        ),
+        ([None, torch.ones(2, 3, 1)], torch.ones(3), "the mask of present objects has the shape (3,)"),
+        ([None, torch.ones(2, 3, 1)], torch.ones(1, 3), "the mask of present objects has the shape (1, 3)"),
+        ([None, torch.ones(2, 3, 1)], torch.ones(2, 4), "the mask of present objects has the shape (2, 4)"),
+    ],
+)
+def test_what_is_no_world_is_refused(facts: Any, present: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError) as refused:
+        LogicMachine((0, 1), depth=1, breadth=2)(facts, present)
+    assert str(refused.value).startswith(message)
 
 
 @pytest.mark.parametrize("arity", [1, 2, 3])

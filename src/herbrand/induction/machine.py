@@ -82,9 +82,15 @@ class LogicMachine(nn.Module):
         """Compute conclusions for each arity, ``[worlds, m * arity, channels]`` or ``None``.
 
         ``present``: ``[worlds, m]``, mask of the objects in each world of the batch; conclusions about others
-        mean nothing. Raise if an input does not fit, or if the result would not fit into memory.
+        mean nothing. Facts and masks may be of whole numbers or truth values. Raise if an input does not fit,
+        or if the result would not fit into memory.
         """
-        groups, worlds, objects = self._groups(predicates, present)
+        given = self._tensors(predicates)
+        if present is not None:
+            _refuse_no_tensor("the mask of present objects is", present)
+        worlds, objects = _sizes(given, present)
+        present = None if present is None else present != 0
+        groups = self._groups(given, worlds, objects)
         self._refuse_too_large(worlds, objects)
         for number, layer in enumerate(self.each_layer()):
             groups = layer(groups, objects, present, self._unstored(number))
@@ -122,10 +128,19 @@ class LogicMachine(nn.Module):
         """The layers, from the first to the last."""
         return [cast("LogicLayer", layer) for layer in self.layers]
 
-    def _groups(self, predicates: Predicates, present: torch.Tensor | None) -> tuple[list[Group], int, int]:
-        given = dict(predicates.items() if isinstance(predicates, Mapping) else enumerate(predicates))
-        given = {arity: tensor for arity, tensor in given.items() if tensor is not None}
-        worlds, objects = _sizes(given, present)
+    def _tensors(self, predicates: Predicates) -> dict[int, torch.Tensor]:
+        """Tensor of each arity that has predicates; whole numbers and truth values get the weights' type."""
+        if not isinstance(predicates, Mapping | Sequence):
+            kind = type(predicates).__name__
+            raise UnsupportedError(f"predicates are of type {kind}, not tensors by arity")
+        listed = predicates.items() if isinstance(predicates, Mapping) else enumerate(predicates)
+        given = {arity: tensor for arity, tensor in listed if tensor is not None}
+        for arity, tensor in given.items():
+            _refuse_no_tensor(f"predicates of arity {arity} are", tensor)
+        like = next(self.parameters(), torch.empty(()))
+        return {a: t if t.is_floating_point() else t.to(like.dtype) for a, t in given.items()}
+
+    def _groups(self, given: dict[int, torch.Tensor], worlds: int, objects: int) -> list[Group]:
         groups = []
         for arity, channels in enumerate(self.inputs):
             tensor = given.pop(arity, None)
@@ -145,7 +160,7 @@ class LogicMachine(nn.Module):
                 f"predicates of arity {max(given)} are wider than the machine's breadth, {self.breadth}",
                 hint=f"make it with breadth={max(given)}",
             )
-        return groups, worlds, objects
+        return groups
 
     def _refuse_too_large(self, worlds: int, objects: int) -> None:
         needed, allowed = self.estimated_bytes(worlds, objects, torch.is_grad_enabled()), allowed_bytes()
@@ -157,16 +172,29 @@ class LogicMachine(nn.Module):
             )
 
 
+def _refuse_no_tensor(what: str, given: Any) -> None:
+    if not isinstance(given, torch.Tensor):
+        raise UnsupportedError(f"{what} of type {type(given).__name__}, not a tensor")
+
+
 def _sizes(given: Mapping[int, torch.Tensor], present: torch.Tensor | None) -> tuple[int, int]:
+    """Numbers of worlds and objects; a mask tells the latter where all predicates are nullary."""
     if not given:
         raise UnsupportedError("a world has no predicates", hint="give at least one")
-    worlds = next(iter(given.values())).shape[0]
-    objects = present.shape[1] if present is not None else None
     for arity, tensor in given.items():
-        if arity and objects is None:
-            objects = tensor.shape[1]
-    if objects is None:
-        objects = 1
+        if tensor.dim() != arity + 2:
+            raise UnsupportedError(
+                f"predicates of arity {arity} have the shape {tuple(tensor.shape)}",
+                hint="expected worlds, an axis of objects for each argument, predicates",
+            )
+    worlds = next(iter(given.values())).shape[0]
+    masked = present.shape[-1] if present is not None and present.dim() else 1
+    objects = next((tensor.shape[1] for arity, tensor in given.items() if arity), masked)
+    if present is not None and present.shape != (worlds, objects):
+        raise UnsupportedError(
+            f"the mask of present objects has the shape {tuple(present.shape)}",
+            hint=f"expected {(worlds, objects)}: worlds, objects",
+        )
     if objects == 0:
         raise UnsupportedError("a world has no objects", hint="leave empty worlds out")
     return worlds, objects
