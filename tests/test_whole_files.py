@@ -67,6 +67,15 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path, mask: int) -> Non
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "any").stat().st_mode
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
+def test_permissions_of_a_file_that_is_replaced_stay(tmp_path: Path, mode: int) -> None:
+    """A private one would be open to all."""
+    (tmp_path / "private").touch()
+    (tmp_path / "private").chmod(mode)
+    write(tmp_path / "private", b"new")
+    assert (tmp_path / "private").stat().st_mode & 0o777 == mode
+
+
 def test_a_link_goes_on_leading_where_it_led(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "latest").symlink_to(tmp_path / "store" / "run-7")

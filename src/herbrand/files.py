@@ -260,6 +260,8 @@ def _opened(place: Path) -> Iterator[IO[bytes]]:
     try:  # begun before the file is there, so that no interruption can leave it
         with temporary.open("xb") as file:
             take(file.fileno())
+            with contextlib.suppress(FileNotFoundError):  # a file that is private stays so
+                os.fchmod(file.fileno(), stat.S_IMODE(place.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash could leave the new name and none of the data
