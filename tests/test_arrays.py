@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -158,6 +159,16 @@ def test_algebras_mean_the_same_on_both_libraries(name: str) -> None:
         ),
     ]:
         np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("value", "threads"), [("3", 3), ("4,2", 4), ("", None), ("many", None), ("0", None)]
+)
+def test_threads_are_those_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, value: str, threads: int | None
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert arrays.get_num_threads() == (threads or os.cpu_count())
 
 
 def test_without_torch_a_tensor_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:

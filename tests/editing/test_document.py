@@ -57,6 +57,26 @@ def test_hover_says_what_a_word_means(place: int, says: list[str]) -> None:
     assert not [each for each in says if each not in found], found
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0.3 :: rain", "derived by 1 choice"),
+        ("0.3 :: rain; 0.2 :: snow\n0.1 :: rain\nrain :- cloud\ncloud", "derived by 1 rule and 2 choices"),
+    ],
+)
+def test_hover_says_which_statements_derive_a_predicate(text: str, says: str) -> None:
+    assert says in (Document(text).hover(text.index("rain")) or "")
+
+
+def test_rename_refuses_a_mistake_beside_another_one() -> None:
+    text = 'predicate season in {"a", "b"}\npredicate p(t)\n1: p(x)\n1: unknown'
+    with pytest.raises(hb.HerbrandError, match="'season' would be a mistake here"):
+        Document(text).renamed(text.index("x"), "season")
+    known = "predicate p(t)\n1: p(x)\n1: unknown(x)"
+    changed = Document(known).renamed(known.index("unknown"), "other")
+    assert [new for _, new in changed] == ["other"]
+
+
 def test_hover_over_signs_and_blanks_says_nothing() -> None:
     assert DOCUMENT.hover(at("=>")) is None
     assert DOCUMENT.hover(at("\n\n") + 1) is None

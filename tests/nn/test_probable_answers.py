@@ -598,6 +598,20 @@ def test_counts_and_sums_are_those_of_all_worlds(seed: int) -> None:
         assert found[i, j].item() == pytest.approx(held / total, abs=1e-5)
 
 
+def test_soft_evidence_of_an_atom_with_one_possible_value() -> None:
+    """The logarithm of its number of other values, 0, was taken."""
+    theory = hb.parse("""
+    type shade = {"red"}
+    type thing = {"a", "b"}
+    predicate of(thing) in shade
+    predicate bright(thing)
+    of("a") = "red" ~ 0.7
+    0.5 :: bright(x) :- of(x) = "red"
+    """)
+    layer = hb.nn.QueryLayer(hb.Model(theory), "bright(x)", given=[], algebra="probability")
+    assert layer()[0].tolist() == pytest.approx([0.5, 0.5])
+
+
 @pytest.mark.parametrize(("declared", "holds"), [("type t", True), ('type t = {"a"}', False)])
 def test_values_of_a_type_without_constants(declared: str, holds: bool) -> None:
     """There are no atoms, or atoms that can have no value."""

@@ -25,12 +25,12 @@ from typing import Literal
 from herbrand.editing.keywords import KEYWORDS
 from herbrand.editing.reading import Checked, checked
 from herbrand.editing.words import MOST_KEPT, Word, statements, words
-from herbrand.errors import Mistake, UnsupportedError
+from herbrand.errors import Mistake, UnsupportedError, counted
 from herbrand.language.files import formatted
 from herbrand.language.names import RESERVED, shown_name
 from herbrand.language.show import show
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.syntax import Theory, heads_of
 from herbrand.visible import shortened
 
 SymbolKind = Literal["type", "predicate", "rule", "formula", "bound", "facts"]
@@ -157,9 +157,10 @@ class Document:
             raise UnsupportedError(f"there is a {role} '{name}' already", hint="choose another name")
         after = self._with_changes([(word, shown_name(name)) for word in places])
         before = {mistake.message for mistake in self.mistakes}
-        new = [each for each in self.changed(after).mistakes if not before]
-        if new:
-            raise UnsupportedError(f"'{name}' would be a mistake here: {new[0].message}")
+        mistakes = self.changed(after).mistakes  # older ones may have the new name in their messages
+        if len(mistakes) > len(self.mistakes):
+            new = next(each for each in mistakes if each.message not in before)
+            raise UnsupportedError(f"'{name}' would be a mistake here: {new.message}")
         return [(word, shown_name(name)) for word in places]
 
     def _with_changes(self, changes: Iterable[tuple[Word, str]]) -> str:
@@ -223,9 +224,10 @@ class Document:
     def _world(self, name: str, known: Signature) -> str:
         predicate = known.predicates[name]
         theory = self._checked.theory
-        derived = sum(rule.head.predicate == name for rule in theory.rules)
-        if derived:
-            return f"derived by {derived} rule{'s' if derived > 1 else ''}"
+        stated = {"rule": theory.rules, "choice": theory.choices}
+        derived = {kind: sum(name in heads_of(one) for one in stated[kind]) for kind in stated}
+        if any(derived.values()):
+            return f"derived by {' and '.join(counted(n, kind) for kind, n in derived.items() if n)}"
         if predicate.role == "observed":
             return "observed: an atom without a fact is false"
         if predicate.role == "learned":

@@ -369,12 +369,13 @@ class _Building:
         self, predicate: str, codes: Array, values: Array, worths: Array, axes: Mapping[PointAtom, int]
     ) -> None:
         order = np.argsort(codes, kind="stable")
+        ascending = codes[order]
         for atom, axis in axes.items():
             if atom[0] != predicate:
                 continue
             row = np.array([[self.patterns.constant(point) for point in atom[1]]], dtype=np.int64)
             code = codes_of(row.reshape(1, len(atom[1])), self.evidence.sizes(predicate))
-            begin, end = (int(np.searchsorted(codes[order], code, side)[0]) for side in ("left", "right"))
+            begin, end = (int(np.searchsorted(ascending, code, side)[0]) for side in ("left", "right"))
             table = self.unary.setdefault(axis, np.zeros(self.patterns.sizes[axis])).copy()
             for at in order[begin:end]:
                 table[values[at]] += worths[at]

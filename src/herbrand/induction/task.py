@@ -87,7 +87,7 @@ class Task:
         sample = self.draw(rng, worlds, objects)
         if not self.rare:
             return sample
-        wanted, kept, without = worlds - worlds // 4, [], [sample.take([0])]
+        wanted, kept, without = worlds - worlds // 4, list[Sample](), list[Sample]()
         for _ in range(20):
             has_target = sample.target.flatten(1).any(1)
             kept.append(sample.take(torch.nonzero(has_target).flatten()))
@@ -95,8 +95,10 @@ class Task:
             if sum(part.worlds for part in kept) >= wanted:
                 break
             sample = self.draw(rng, worlds * 4, objects)
-        parts = [joined(kept).take(range_of(joined(kept), wanted)), joined(without[1:])]
-        return joined(parts).take(range_of(joined(parts), worlds))
+        positives = joined(kept)
+        more = range_of(positives, positives.worlds)[wanted:]
+        filled = joined([positives.take(range_of(positives, wanted)), joined(without), positives.take(more)])
+        return filled.take(range_of(filled, worlds))
 
 
 def range_of(sample: Sample, most: int) -> torch.Tensor:

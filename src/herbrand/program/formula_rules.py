@@ -151,7 +151,7 @@ class _Writer:
         table = self.program.table(predicate.name)
         for row, log_odds in zip(table.soft.tolist(), table.log_odds.tolist(), strict=True):
             constants = map(Constant, self.program.facts.constants(predicate.column_types, row))
-            weight = log_odds + math.log(count - 1)
+            weight = log_odds + math.log(max(1, count - 1))
             self.add(WeightedFormula(weight, _literal_of(predicate, tuple(constants))))
         none = FactTable.empty(table.columns, table.world)
         self.tables[predicate.name] = replace(

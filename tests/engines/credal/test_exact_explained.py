@@ -42,6 +42,9 @@ def test_reasons_tell_the_grounding_and_one_query_is_explained() -> None:
     assert {reason.grounding["x"] for reason in lower.reasons} == {"anna"}
     with pytest.raises(UnsupportedError, match="an explanation is of one interval"):
         model.explain("P(t(x))", engine="exact")
+    computed = hb.Model(hb.parse('P(s(x)) in [0.2, 0.3]\nage("a", 1)\nage("b", 2)'))
+    with pytest.raises(UnsupportedError, match="of one interval, and this query has 2\n"):
+        computed.explain("P(s(x) | age(x, n) and n > 1 - 1)")
 
 
 def test_an_atom_of_a_theory_of_bounds_is_explained_by_its_interval() -> None:

@@ -35,6 +35,13 @@ def test_atoms_that_are_equivalent_are_one() -> None:
     assert answer.log_partition == pytest.approx(right.log_partition, abs=1e-6)
 
 
+def test_atoms_that_imply_their_opposites_contradict_a_statement_about_them() -> None:
+    """A statement about other atoms stood in the message, as the first of all."""
+    text = "hard: x or y\nhard: p => q\nhard: q => not p\nhard: not p => q\nhard: q => p\n1: x"
+    with pytest.raises(ContradictionError, match="no world satisfies this one: hard: p => q"):
+        infer(text)
+
+
 def test_opposites_are_one() -> None:
     text = people(2) + "hard: s(x) xor c(x)\n0.7: s(x)"
     answer, right = infer(text), exact(text)

@@ -77,7 +77,7 @@ def explained_bounds(
     choice, question = _chosen(program, [query], engine, settings, note)
     if len(question.queries) != 1:
         raise UnsupportedError(
-            f"an explanation is of one interval, and P({query}) has {len(question.queries):,}",
+            f"an explanation is of one interval, and this query has {len(question.queries):,}",
             hint="put constants for its variables",
         )
     return IntervalExplanation(*choice.engine.explain(choice.begin(), Status(False, 0)))

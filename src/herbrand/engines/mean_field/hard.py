@@ -228,22 +228,23 @@ class _Work:
         """Tie atoms that imply each other, by strong components of the implications of two-literal clauses
         (Aspvall, Plass and Tarjan 1979); whether there were any."""
         ends = [
-            (rows, np.tile([values[0] for values in clause.allowed], (len(rows), 1)))
+            (rows, np.tile([values[0] for values in clause.allowed], (len(rows), 1)), clause.statement)
             for clause in clauses
             if len(clause.allowed) == 2
             and len(rows := clause.atoms[self.true_or_false[clause.atoms].all(axis=1)])
         ]
         if not ends:
             return False
-        atoms, value = map(np.concatenate, zip(*ends, strict=True))
+        atoms, value = (np.concatenate(parts) for parts in list(zip(*ends, strict=True))[:2])
         names, place = np.unique(atoms, return_inverse=True)
         place = place.reshape(-1, 2)
         here, there = 2 * place + value, 2 * place + 1 - value
         size = 2 * len(names)
         links = np.stack([here, there[:, ::-1]], axis=2)
         component = strong_component_of(size, links.reshape(-1, 2))
-        if (component[0::2] == component[1::2]).any():
-            raise _contradiction(self.program, clauses[0].statement)
+        if (torn := component[0::2] == component[1::2]).any():
+            stated = np.repeat([statement for *_, statement in ends], [len(rows) for rows, *_ in ends])
+            raise _contradiction(self.program, int(stated[torn[place].all(axis=1)][0]))
         first = np.full(component.max() + 1, size)
         np.minimum.at(first, component, np.arange(size))
         head = first[component[1::2]]
