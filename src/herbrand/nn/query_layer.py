@@ -668,14 +668,15 @@ def _refuse_unknown(neural: Sequence[str], signature: Signature) -> None:
 
 
 def _shape(name: str, signature: Signature, facts: Facts) -> tuple[int, ...]:
-    """One score for each fact, if any is stated; else for every choice of constants."""
+    """Shape of the scores: one for each stated fact; without stated facts one for every tuple of
+    constants."""
     stated = len(facts.tables[name].true)
     types = signature.predicates[name].column_types
     return (stated,) if stated else tuple(len(facts.domains[kind]) for kind in types)
 
 
 def _with_pairs(facts: Facts, shapes: Mapping[str, tuple[int, ...]], memory: int | None) -> Facts:
-    """Every choice of constants as a fact of the neural predicates of which none is stated."""
+    """Add every tuple of constants as a fact of the neural predicates without stated facts."""
     tables = dict(facts.tables)
     for name, shape in shapes.items():
         if len(tables[name].true):

@@ -171,8 +171,8 @@ def as_rule(choice: Choice) -> Choice | Rule:
 
 
 def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
-    """What each head of a choice rests on, as a rule; none where its number is learned. A value that a head
-    gives an atom is the last argument, as it is the last column of that predicate's facts.
+    """A rule for each head of a choice with the choice's body; no rules if a number is learned. The value of
+    a many-valued head becomes the last argument, as it is the last column of that predicate's facts.
 
     >>> from herbrand.language.parse import parse_theory
     >>> from herbrand.language.show import statement_text
@@ -189,7 +189,8 @@ def rules_of_alternatives(choice: Choice) -> tuple[Rule, ...]:
 
 
 def rule_of_totals(rule: Rule) -> Rule:
-    """The rule with the atoms that its totals count in place of their comparisons: all that it rests on.
+    """The rule with the atoms of its aggregates in place of their comparisons, so that it has all predicates
+    that it depends on.
 
     >>> from herbrand.language.parse import parse_theory
     >>> from herbrand.language.show import statement_text

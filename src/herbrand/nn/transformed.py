@@ -25,7 +25,7 @@ Function = Callable[..., Tensor]
 
 
 def called(function: Function, tables: Sequence[Tensor]) -> Tensor:
-    """What the function makes of the tables, which ``torch.func`` may have wrapped."""
+    """Call the function on tables that ``torch.func`` may have wrapped."""
     if any(map(is_functorch_wrapped_tensor, tables)):
         return _Called.apply(function, *tables)  # type: ignore[no-any-return]
     return function(*tables)
