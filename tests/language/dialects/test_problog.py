@@ -573,10 +573,13 @@ def test_a_choice_of_numbers_that_rules_make_is_written_as_one_of_anything() -> 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("1.5: a", "no such statement"),
-        ("a :- b @ 0.5\nb", "no such statement"),
-        ("a ~ 0.5", "no such fact"),
-        ('predicate c in {"r"}\n1.0 :: c = "r"', "no such statement"),
+        ("1.5: a", "weighted formulas"),
+        ("P(a) = 0.3", "probability bounds"),
+        ("predicate p(t): learned", "predicates with learned tuples"),
+        ("a :- b @ 0.5\nb", "weights behind rules"),
+        ('p("a") @ 2', "weighted facts"),
+        ("a ~ 0.5", "soft facts"),
+        ('predicate c in {"r"}\n1.0 :: c = "r"', "many-valued predicates"),
         ("0.3 :: a(x) :- b(x)", "'b' is open"),
         (
             'predicate a(t)\npredicate b(t)\nb("u")\n0.3 :: a(x) :- b(x)',

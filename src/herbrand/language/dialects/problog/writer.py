@@ -40,6 +40,7 @@ from herbrand.language.syntax import (
     Arithmetic,
     Atom,
     BodyLiteral,
+    Bound,
     Choice,
     Comparison,
     Computed,
@@ -48,6 +49,7 @@ from herbrand.language.syntax import (
     FactRows,
     Formula,
     Learned,
+    NetworkTable,
     Not,
     PredicateDeclaration,
     Query,
@@ -59,6 +61,7 @@ from herbrand.language.syntax import (
     TypeDeclaration,
     Value,
     Variable,
+    WeightedFormula,
 )
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
@@ -68,6 +71,25 @@ _TAKEN = BUILT_IN | NO_ATOMS
 """Names with a number of arguments, such as ``p/2``, that have a built-in meaning."""
 _TAKEN_NAMES = {"query", "evidence", "not", "call"}
 _OBSERVED = "where what is not listed is false, declare it: predicate {}: observed"
+
+
+def _unsaid(statement: Single | Query) -> str:
+    """What a ``.pl`` file lacks to hold a statement of this kind."""
+    match statement:
+        case WeightedFormula():
+            return "weighted formulas"
+        case Bound():
+            return "probability bounds"
+        case Rule():
+            return "weights behind rules"
+        case NetworkTable():
+            return "tables of networks"
+        case PredicateDeclaration(values=None):
+            return "predicates with learned tuples"
+        case PredicateDeclaration():
+            return "many-valued predicates"
+        case _:
+            return "queries but of one atom"
 
 
 def write_pl(theory: Theory, signature: Signature) -> str:
@@ -142,9 +164,11 @@ class _Writer:
             case TypeDeclaration() | PredicateDeclaration(values=None, role=None | "observed"):
                 return
             case FactRows():
-                raise UnsupportedError("a .pl file has no such fact", span=statement.row_span(0))
+                raise UnsupportedError(
+                    f"a .pl file has no {statement.kind} facts", span=statement.row_span(0)
+                )
             case _:
-                raise UnsupportedError("a .pl file has no such statement", span=statement.span)
+                raise UnsupportedError(f"a .pl file has no {_unsaid(statement)}", span=statement.span)
 
     def _facts(self, rows: FactRows) -> Iterator[str]:
         if rows.valued:
