@@ -124,6 +124,25 @@ def test_a_clause_says_no_more_than_it_needs() -> None:
     assert sorted(literal.predicate for literal in clause.body) == ["edge", "red"] and clause.apart == ()
 
 
+NODES = [World(20, {"node": np.arange(20)[:, None], "wet": np.empty((1, 0), np.int64)}) for _ in range(3)]
+
+
+def test_what_holds_of_all_needs_one_clause() -> None:
+    """No test tells the examples apart, so no clause was tried: there was no rule, or one for each name."""
+    database = Database.of(NODES)
+    objects = np.arange(len(database.world_of))[:, None]
+    found = search(Examples.of("t", objects, 1, database), database, Limits(effort=Effort(most=200)))
+    assert found.clauses == (clause_of(parse_theory("t(x) :- node(x)").rules[0]),)
+    assert not found.errors
+
+
+def test_what_holds_in_all_worlds_needs_no_body() -> None:
+    database = Database.of(NODES)
+    examples = Examples.of("t", np.arange(3)[:, None], 0, database)
+    found = search(examples, database, Limits(effort=Effort(most=200)))
+    assert [clause.body for clause in found.clauses] == [()] and not found.errors
+
+
 def test_no_positive_needs_no_clause() -> None:
     database = Database.of(worlds(1, 2, 4))
     found = search(Examples.of("t", np.empty((0, 1), np.int64), 1, database), database)

@@ -216,8 +216,9 @@ class Beam:
             alike = (covered.tobytes(), partial.rows, partial.signature if test is None else None)
             return _Step(start, join, test, own, float(potentials[place]), float(costs[place]), alike)
 
-        if join is not None:
+        if join is not None or not whole[1]:  # the empty body counts too where it leaves no negative
             self._keep(partial, None, examples, whole, partial.cost, saved[:, -1])
+        if join is not None:
             yield step(-1, None, examples)
         order = np.argsort(-gains[:-1], kind="stable")
         clean = order[wrong[order] == 0][:KEPT]
