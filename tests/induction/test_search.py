@@ -297,9 +297,11 @@ def test_what_a_sample_lets_pass_joins_it() -> None:
     assert (found.missed, found.wrong) == (0, 0)
 
 
+@pytest.mark.parametrize("typed", [True, False])
 @pytest.mark.parametrize("sign", [">=", "<="])
-def test_thresholds_and_constants(sign: str) -> None:
-    """A number that is high or low enough, and a name."""
+def test_thresholds_and_constants(sign: str, typed: bool) -> None:
+    """A number that is high or low enough, and a name; where nothing is ``typed`` numbers and colours are
+    negative examples too, and constants were not tried, as if they were names of examples."""
     rng = np.random.default_rng(0)
     items = []
     for _ in range(6):
@@ -311,7 +313,8 @@ def test_thresholds_and_constants(sign: str) -> None:
         items.append(World(25, facts, (*(f"o{n}" for n in range(10)), *range(12), "red", "green", "blue")))
     database = Database.of(items)
     clauses = [clause_of(r) for r in parse_theory(f't(x) :- size(x, y), y {sign} 6, colour(x, "red")').rules]
-    rows = np.concatenate([start + np.arange(10) for start in database.starts[:-1]])[:, None]
+    named = np.concatenate([start + np.arange(10) for start in database.starts[:-1]])[:, None]
+    rows = named if typed else database.every_tuple(1)
     positive = np.isin(rows[:, 0], truth(clauses, database)[:, 0])
     found = search(Examples("t", rows, positive), database, Limits(beam=10, effort=Effort(most=1_500)))
     assert (found.missed, found.wrong) == (0, 0)

@@ -67,7 +67,9 @@ class Setting:
             names = (*names, examples.target)
         rows = examples.rows[:, :0] if examples.of_worlds else examples.rows
         return Partial.root(
-            Vocabulary.of(database, names, rows, recursive), examples.rows, examples.of_worlds
+            Vocabulary.of(database, names, rows, recursive, examples.positive),
+            examples.rows,
+            examples.of_worlds,
         )
 
 

@@ -89,13 +89,14 @@ def unpacked(bits: Bits) -> npt.NDArray[np.uint8]:
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Tests and joins over the ``predicates`` of a database. ``kinds``: the kind of each column of a
-    predicate, by its name and place; ``head``: of the target's arguments. ``recursive``: the target, where
-    bodies may use it."""
+    predicate, by its name and place; ``head``: of the target's arguments, of which ``examples`` are rows.
+    ``recursive``: the target, where bodies may use it."""
 
     database: Database
     predicates: tuple[str, ...]
     kinds: dict[tuple[str, int], int]
     head: tuple[int, ...]
+    examples: Rows
     recursive: str | None = None
     _tests: dict[tuple[int, int], list[Part]] = field(default_factory=dict, repr=False)
     _properties: dict[int, tuple[list[Part], Bits]] = field(default_factory=dict, repr=False)
@@ -103,17 +104,23 @@ class Vocabulary:
 
     @classmethod
     def of(
-        cls, database: Database, predicates: Sequence[str], examples: Rows, recursive: str | None = None
+        cls,
+        database: Database,
+        predicates: Sequence[str],
+        examples: Rows,
+        recursive: str | None = None,
+        positive: npt.NDArray[np.bool_] | slice = slice(None),
     ) -> Vocabulary:
-        """Build a vocabulary. ``examples``: rows of the target, whose columns have kinds too; world numbers
-        have none."""
+        """Build a vocabulary. ``examples``: rows of the target, whose columns have the kinds of the objects
+        in ``positive`` ones: without declared types every object is a negative example. World numbers have
+        none."""
         names = [name for name in predicates if len(database.tables[name])]
         columns: list[tuple[object, Rows]] = [
             ((name, place), np.unique(database.tables[name][:, place]))
             for name in names
             for place in range(database.arities[name])
         ]
-        columns += [(place, np.unique(column)) for place, column in enumerate(examples.T)]
+        columns += [(place, np.unique(column)) for place, column in enumerate(examples[positive].T)]
         columns += database.numeric_types.items()  # numbers of one declared type are comparable
         classes, owner = Classes[int](), np.full(database.size, -1)
         for number, (_, objects) in enumerate(columns):
@@ -124,16 +131,18 @@ class Vocabulary:
         kinds = {key: classes.leader(number) for number, (key, _) in enumerate(columns)}
         head = tuple(kinds[place] for place in range(examples.shape[1]))
         of_columns = {key: kind for key, kind in kinds.items() if isinstance(key, tuple)}
-        return cls(database, tuple(names), of_columns, head, recursive)
+        return cls(database, tuple(names), of_columns, head, examples, recursive)
 
     def objects_of(self, kind: int) -> Rows:
-        """Objects that occur in some column of a kind."""
+        """Objects that occur in some column of a kind, those of examples among them."""
         return self._objects[kind]
 
     @cached_property
     def _objects(self) -> dict[int, Rows]:
-        every = {kind: np.unique(np.concatenate(self._columns_of(kind))) for kind in set(self.kinds.values())}
-        return every | {kind: np.empty(0, np.int64) for kind in self.head if kind not in every}
+        columns = {kind: self._columns_of(kind) for kind in {*self.kinds.values(), *self.head}}
+        for kind, column in zip(self.head, self.examples.T, strict=True):
+            columns[kind].append(column)
+        return {kind: np.unique(np.concatenate(own)) for kind, own in columns.items()}
 
     # Tests of one object
 
