@@ -14,7 +14,7 @@ from scipy.special import chdtri
 import herbrand as hb
 from herbrand.engines.circuit import engine
 from herbrand.engines.circuit.choices import ChoiceConstraints
-from herbrand.errors import ContradictionError
+from herbrand.errors import BudgetError, ContradictionError
 
 THEORIES = {
     "choices": "0.3 :: a\n0.6 :: b :- a\n0.2 :: b\nc :- a, not b\n",
@@ -105,6 +105,19 @@ def test_equal_seeds_draw_equal_worlds() -> None:
     one, same, other = (model.sample(50, seed=seed).to_dict()["worlds"] for seed in (1, 1, 2))
     assert one == same and one != other
     assert set(one[0]) == {"true", "values", "log_weight"} and set(one[0]["values"]) == {"v"}
+
+
+@pytest.mark.parametrize("name", ["values", "evidence", "network"])
+def test_worlds_beyond_the_memory_are_refused_before_they_are_drawn(name: str, tmp_path: Path) -> None:
+    network = tmp_path / "network.bif"
+    network.write_text(
+        "network n { }\nvariable a { type discrete [ 2 ] { x, y }; }\nprobability ( a ) { table 0.3, 0.7; }\n"
+    )
+    model = hb.Model(hb.read(network) if name == "network" else hb.parse(THEORIES[name]))
+    with pytest.raises(BudgetError, match=r"drawing 10,000,000 worlds needs about 2\..* GB") as refused:
+        model.sample(10**7, memory="1GB")
+    assert "draw fewer --worlds" in str(refused.value)
+    assert len(model.sample(1000, memory="1GB")) == 1000
 
 
 def test_no_world_to_draw_is_an_error() -> None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from herbrand.answers.explanation import Explanation, Proofs
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
-from herbrand.answers.samples import Samples
+from herbrand.answers.samples import DrawnAtom, Samples
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
@@ -30,7 +31,7 @@ from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.network_samples import NetworkSamples
-from herbrand.engines.circuit.sampling import by_choices, by_circuit, drawn, drawn_atom
+from herbrand.engines.circuit.sampling import by_choices, by_circuit, drawn, drawn_atom, kept_worlds
 from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
@@ -198,17 +199,18 @@ class CircuitEngine:
     def sample(self, program: Program, question: Question, count: int, seed: int) -> Samples:
         """Worlds drawn from the distribution that the marginals describe."""
         began = time.perf_counter()
+        atoms: Mapping[Any, tuple[str, DrawnAtom]]
         if (network := NetworkSamples.of(program)) is not None:
-            drawn_worlds = tuple(network.worlds(count, seed, self.budget))
-            status = Status(True, 1, time.perf_counter() - began)
-            return Samples(self.name, Guarantee.EXACT, status, drawn_worlds, dict(network.atoms.values()))
-        state = self._started(program, question, whole=True)
-        worlds = state.worlds
-        assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
-        atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
-        drawn_worlds = tuple(drawn(worlds, atoms, assigned, count, seed))
+            atoms, draws = network.atoms, network.worlds(count, seed, self.budget)
+        else:
+            state = self._started(program, question, whole=True)
+            worlds = state.worlds
+            assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
+            atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
+            draws = drawn(worlds, atoms, assigned, count, seed)
+        kept = kept_worlds(draws, count, self.budget)
         status = Status(True, 1, time.perf_counter() - began)
-        return Samples(self.name, Guarantee.EXACT, status, drawn_worlds, dict(atoms.values()))
+        return Samples(self.name, Guarantee.EXACT, status, kept, dict(atoms.values()))
 
     def _telling(self, state: CircuitState) -> Circuit:
         """The circuit with the literals of every choice; raises ``ContradictionError`` where no world is

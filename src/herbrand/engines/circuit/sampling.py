@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 
 from herbrand.answers.samples import DrawnAtom, World
+from herbrand.budget import Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Restriction
 from herbrand.engines.circuit.worlds import Worlds
@@ -26,6 +28,8 @@ NUMBERS_AT_ONCE = 1_000_000
 Assignments = Callable[[np.ndarray], np.ndarray]
 """Maps numbers between 0 and 1, [draw, variable], to values of variables in those draws that are worlds; -1
 for a variable without weight that is not queried."""
+MEASURED, BYTES_A_WORLD, BYTES_AN_ATOM = 100, 240, 8
+"""Worlds by which the size of all is estimated, and bytes: a world of one or no atom takes 260, measured."""
 TRIED, LEAST_KEPT = 1000, 20
 """Number of trial draws of choices, and how many of them have to be worlds; else a circuit is compiled."""
 
@@ -103,6 +107,15 @@ def drawn(
                     true.append(text)
             yield World(tuple(true), values, total + worlds.made.constant)
         done += len(chosen)
+
+
+def kept_worlds(worlds: Iterator[World], count: int, budget: Budget) -> tuple[World, ...]:
+    """So many worlds; raises ``BudgetError`` where, by the first ones, they do not fit in memory."""
+    first = tuple(islice(worlds, MEASURED))
+    atoms = sum(len(world.true) + len(world.values) for world in first) / max(1, len(first))
+    hint = "draw fewer --worlds, or allow more by --memory"
+    budget.claim(count * (BYTES_A_WORLD + BYTES_AN_ATOM * atoms), f"drawing {count:,} worlds", hint)
+    return (*first, *worlds)
 
 
 def _holds(row: np.ndarray, literal: int) -> bool:
