@@ -283,7 +283,7 @@ def test_amounts_that_no_solver_tells_apart_go_to_circuits(amount: str) -> None:
     # Both and the cost, or the second alone where it costs less than 0.1.
     assert taken == ([0, 1] if float(amount) < 0.1 else [1, 1])
     assert found.log_weight == pytest.approx(1.5 if float(amount) < 0.1 else 0.5)
-    with pytest.raises(UnsupportedError, match="do not add up amounts so large beside the steps"):
+    with pytest.raises(UnsupportedError, match="cannot add up amounts that are so large beside the steps"):
         model.infer("p(x)", map=True, engine="integer")
 
 
