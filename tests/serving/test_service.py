@@ -415,7 +415,8 @@ def test_health_metrics_and_the_schema(smokers: Started) -> None:
         schema = client.get("/openapi.json").json()
         assert {f"/{command}" for command in ASKING} <= set(schema["paths"])
         properties = schema["components"]["schemas"]["InferRequest"]["properties"]
-        assert {"query", "given", "engine", "time_limit"} <= set(properties) and "facts" not in properties
+        assert {"query", "given", "engine", "time_limit"} <= set(properties)
+        assert not {"facts", "resume"} & set(properties), "a request cannot take them"
         page = client.get("/docs")
         assert "POST /infer" in page.text and "http" not in page.text.replace("http-equiv", "")
         assert "default-src 'self'" in page.headers["content-security-policy"]
