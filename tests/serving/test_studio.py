@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections import Counter
@@ -18,6 +19,7 @@ from herbrand.budget import LIBRARIES
 from herbrand.reports.result_file import read_rows
 from herbrand.serving import projects
 from herbrand.serving.projects import Project
+from herbrand.serving.refusals import RefusedError
 from herbrand.serving.studio_runs import MOST_RUNNING
 from tests.conftest import Outcome
 from tests.serving.conftest import children, comes, ended, gone, httpx, opened
@@ -371,6 +373,20 @@ def test_files_are_saved_read_and_deleted(api: Any, folder: Path) -> None:
     assert (folder / "new" / "rain.hb").read_text() == "0.5: rain\n"
     assert api.delete("/api/files/new/rain.hb").status_code == 200
     assert not (folder / "new" / "rain.hb").exists()
+
+
+def test_a_pipe_in_the_folder_is_no_file_of_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.hb")
+    project = Project(tmp_path)
+    uses = (
+        project.path,
+        lambda name: project.save(name, ""),
+        lambda name: project.refuse_changed(name, None),
+    )
+    for use in uses:
+        with pytest.raises(RefusedError, match=r"'pipe\.hb' is a named pipe"):
+            use("pipe.hb")
+    assert project.files() == []
 
 
 def test_a_file_that_changed_since_it_was_opened_is_not_written_over(api: Any, folder: Path) -> None:

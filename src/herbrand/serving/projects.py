@@ -25,7 +25,7 @@ from typing import Any
 
 from herbrand.errors import HerbrandError
 from herbrand.facts.source import COMPRESSIBLE, TABLE_READERS
-from herbrand.files import ScratchFolder, written_whole
+from herbrand.files import ScratchFolder, irregular, written_whole
 from herbrand.language.dialects import fact_endings, theory_endings
 from herbrand.serving.refusals import BAD_REQUEST, CONFLICT, NOT_FOUND, RefusedError
 
@@ -98,6 +98,11 @@ class Project:
         path = self.folder / name
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder)):
             raise RefusedError(BAD_REQUEST, f"'{name}' leads out of the project's folder")
+        if (kind := irregular(path)) not in (
+            None,
+            "a folder",
+        ):  # whoever opens a pipe waits for its other end
+            raise RefusedError(BAD_REQUEST, f"'{name}' is {kind}, and no file of the project")
         return path
 
     def save(self, name: str, content: str | bytes) -> None:
