@@ -99,6 +99,15 @@ def test_rules_are_induced_from_worlds_of_the_project(api: Any) -> None:
     assert "back(x, y) :- edge(y, x)" in found["theory"]
 
 
+@pytest.mark.parametrize("option", ["worlds", "held_out"])
+def test_worlds_outside_of_the_project_are_refused(api: Any, option: str, tmp_path: Path) -> None:
+    """They were read, as no file else outside of it is."""
+    body = {"command": "learn", "main": ["smokers.hb"], "facts": FACTS}
+    for given in (str(tmp_path), "../elsewhere", [{"smokes": f"{tmp_path}/smokes.csv"}]):
+        answer = api.post("/api/runs", json=body | {"options": {option: given}})
+        assert answer.status_code == 400 and "project" in answer.json()["error"]["message"]
+
+
 def test_rules_are_mined_from_the_facts_where_no_worlds_are_named(api: Any) -> None:
     """As on the command line; it was an error of types."""
     pairs = [(f"p{i}", f"p{i + 1}") for i in range(30)]

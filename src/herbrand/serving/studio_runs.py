@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -186,7 +186,7 @@ class Runs:
     async def _begun(self, task: dict[str, Any], asked: dict[str, Any]) -> tuple[Child, ScratchFolder]:
         """Start a child at a task, in a copy of the project with the editor's files."""
         files, names, facts = _files_in(asked), theories_in(asked), _facts_in(asked)
-        for name in names:
+        for name in (*names, *_worlds_in(asked)):
             self._project.path(name)
         paths = [self._fact(predicate, name) for predicate, name in facts]
         scratch = await asyncio.to_thread(self._project.laid_out, names, files)
@@ -295,6 +295,18 @@ def theories_in(asked: dict[str, Any]) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise RefusedError(BAD_REQUEST, "'main' is the name of a theory file, or a list of names")
     return names
+
+
+def _worlds_in(asked: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of the folders of worlds in the options; raise RefusedError for worlds of another form,
+    which could name files outside the project. A number is that of the worlds to sample."""
+    options = _object(asked, "options")
+    for option in ("worlds", "held_out"):
+        given = options.get(option)
+        if isinstance(given, str):
+            yield given
+        elif given is not None and not isinstance(given, int | float):
+            raise RefusedError(BAD_REQUEST, f"'{option}' is the name of a folder of the project")
 
 
 def _facts_in(asked: dict[str, Any]) -> list[tuple[str | None, str]]:
