@@ -124,4 +124,5 @@ def test_libraries_that_find_no_memory_are_understood() -> None:
     with pytest.raises((RuntimeError, MemoryError)) as met:
         torch.empty(2**60)
     assert lacks_memory(met.value) and lacks_memory(MemoryError())
+    assert lacks_memory(RuntimeError("Failed to create checkpoint because of error: Allocation failure"))
     assert not lacks_memory(ValueError("no memory of this"))

@@ -41,10 +41,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from herbrand.errors import BudgetError, OutOfTimeError, Span
+from herbrand.extras import later
 from herbrand.loops import COMPILER
 from herbrand.options.kinds import Number
 from herbrand.options.kinds import amount as parsed_amount
 
+_inverse = later("numpy.linalg:inv")
 SHARE = 0.7
 """Default share of the machine's memory that a call may use."""
 
@@ -93,7 +95,8 @@ def lacks_memory(error: Exception) -> bool:
     """Whether an error of Python, torch or DuckDB reports that memory ran out (by its text: neither is
     imported here)."""
     text = str(error).lower()
-    return isinstance(error, MemoryError) or "allocate memory" in text or "out of memory" in text
+    words = "allocate memory", "out of memory", "allocation failure"
+    return isinstance(error, MemoryError) or any(each in text for each in words)
 
 
 def readable(amount: float) -> str:
@@ -214,7 +217,11 @@ class Guards:
 
 
 def bound_data(wanted: int) -> None:
-    """Limit the bytes of data of this process; allocations beyond it fail."""
+    """Limit the bytes of data of this process; allocations beyond it fail.
+
+    OpenBLAS ends the process where it gets no memory for its buffers, so it takes them before.
+    """
+    _inverse([[1.0]])
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most == resource.RLIM_INFINITY or wanted < most:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))

@@ -30,6 +30,15 @@ sys.exit(status)
 """
 
 
+FULL = """
+import numpy as np
+from herbrand.budget import bound_data
+data = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
+bound_data(int(data.split()[1]) * 1024)
+print(np.linalg.solve(np.eye(3), np.ones(3)))
+"""
+
+
 class Run(NamedTuple):
     status: int
     told: str
@@ -105,3 +114,9 @@ def test_a_budget_is_kept_by_the_whole_process(
     assert (done := run(fits, room)).status == 0, done.told
     refused = run(too_large, room)
     assert refused.status == 1 and "--memory" in refused.told and "Traceback" not in refused.told
+
+
+def test_linear_algebra_has_its_memory_before_the_limit() -> None:
+    """Its library ended the process with words of its own, that name no option, where none was left."""
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[1. 1. 1.]\n", "")

@@ -24,7 +24,7 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from herbrand.budget import allowed_bytes, readable
+from herbrand.budget import allowed_bytes, lacks_memory, readable
 from herbrand.errors import BudgetError, FactsError, HerbrandError
 from herbrand.files import ScratchFolder
 from herbrand.relations.dialects import DUCKDB, Dialect
@@ -224,7 +224,7 @@ def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
             f"{name} has no disk left: {first_line}",
             hint="free some, or use another disk; what was finished stands, and --resume goes on from there",
         )
-    if isinstance(error, duckdb.OutOfMemoryException):
+    if lacks_memory(error):
         allowed = f"{readable(memory)} of memory" if memory is not None else "its memory"
         return BudgetError(
             f"{name} cannot do this step within {allowed}",
