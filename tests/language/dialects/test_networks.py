@@ -359,6 +359,8 @@ def test_weighted_formulas_beside_tables_multiply() -> None:
 def test_what_is_no_network_is_not_written_as_bif() -> None:
     with pytest.raises(HerbrandError, match=r"a \.bif file cannot say this: 1\.0: a"):
         hb.written(hb.parse("1.0: a"), "bif")
+    with pytest.raises(HerbrandError, match=r"a \.bif file has no tables of potentials"):
+        hb.written(read_theory_text("MARKOV 1 2 1 1 0 2 1 2", "uai"), "bif")
     with pytest.raises(HerbrandError, match="has no choice for a = f"):
         text = 'predicate a in {"t", "f"}\npredicate b in {"t", "f"}\n'
         hb.written(hb.parse(text + '0.5 :: a = "t"; 0.5 :: a = "f"\n1.0 :: b = "t" :- a = "t"'), "bif")

@@ -26,7 +26,7 @@ from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.names import shown_number
 from herbrand.language.network_statements import argumentless, network_tables, refuse_cycle
 from herbrand.language.network_tables import NetworkTable
-from herbrand.language.show import show_statement
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Choice,
@@ -66,8 +66,10 @@ def write_bif(theory: Theory, signature: Signature) -> str:
 def _refuse_others(statement: Statement) -> list[str]:
     if isinstance(statement, NetworkTable) and statement.conditional:
         return []
+    if isinstance(statement, NetworkTable):
+        raise UnsupportedError("a .bif file has no tables of potentials", span=statement.span)
     if not isinstance(statement, TypeDeclaration | PredicateDeclaration | Choice):
-        message = f"a .bif file cannot say this: {next(show_statement(statement), 'a table of potentials')}"
+        message = f"a .bif file cannot say this: {statement_text(statement)}"
         raise UnsupportedError(message, span=statement.span)
     return []
 
