@@ -21,7 +21,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 INTRO = """\
 # Benchmarks
 
-Written by `make bench`. Seconds are medians; trust the ratios, not the seconds.
+How fast and how accurate Herbrand is, beside a limit or another tool; each section names the command that
+repeats it. `make bench` writes this page. Seconds are medians. Compare the ratios rather than the seconds: a
+ratio of 1 is as fast as the limit.
 """
 BENCHMARKS = {
     "structure": "The size of the source, and the files that one call enters",

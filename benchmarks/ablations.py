@@ -36,13 +36,13 @@ def report() -> str:
     """The page's tables."""
     torch.set_num_threads(1)
     return "\n\n".join([
-        "Training steps, one thread (groundings sampled, or all of them contracted; the layers that teach; "
-        "the predictor's own step). The official code, measured once on such a machine: 406 groundings a CPU "
-        "second on Kinship S1 (2.5 s for a step of 1,024), 177 on UW-CSE ai (5.8 s), no step within 110 s on "
-        "Cora S1.",
+        "A training step on one thread samples groundings or contracts all of them, runs the layers that "
+        "teach, and makes the predictor's own step. The official code was measured once on such a machine: "
+        "406 groundings a CPU second on Kinship S1 (2.5 s for a step of 1,024), 177 on UW-CSE ai (5.8 s), "
+        "no step within 110 s on Cora S1.",
         speeds(),
-        "The layers alone, over all groundings: *listed* one by one, as rows made beforehand (the layer "
-        "without its einsum), and *contracted*, as sums of products over logical variables:",
+        "The layers alone, over all groundings. *Listed*: groundings are rows made beforehand (the layer "
+        "without its einsum). *Contracted*: they are sums of products over logical variables:",
         teachers(),
     ])  # fmt: skip
 

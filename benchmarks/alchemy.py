@@ -43,8 +43,8 @@ def report() -> str:
     answers = [one for one in found if not one.said]
     within = sum(one.seconds <= GOAL for one in answers)
     lines = [
-        f"{len(theories) - len(refused)} of {len(theories)} theories are read. Of {len(found)} databases "
-        f"beside theories {len(answers)} are answered, {within} of them within {GOAL} s.",
+        f"{len(theories) - len(refused)} of {len(theories)} theories are read. Queries on {len(answers)} of "
+        f"the {len(found)} databases beside theories are answered, {within} of them within {GOAL} s.",
         "",
         "| the slowest, and what is refused | seconds | |",
         "| --- | ---: | --- |",

@@ -64,8 +64,8 @@ def _by_size() -> str:
     engine = BeliefPropagation()
     engine.step(first_state(engine, model(3).program, SMOKERS))
     lines = [
-        "Lifted messages on smokers with transitive friends, by the number of people (processor time). So "
-        "few classes run as plain\nloops, which no machine has to compile first:",
+        "Lifted messages on smokers with transitive friends, by the number of people (processor time). With "
+        "so few classes the loops run as plain Python and are not compiled:",
         "",
         "| people | latent atoms | ground factors | classes | preparation (s) | a round (µs) |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -89,7 +89,7 @@ def _by_size() -> str:
 def _beside_ground() -> str:
     """The same messages over every ground atom; both are ours and compiled, and give the same beliefs."""
     lines = [
-        "Beside ground messages by the same compiled kernels, preparation and a round:",
+        "Preparation and a round, compared with ground messages by the same compiled kernels:",
         "",
         "| people | ground (s) | lifted (s) | times as fast | ground round (µs) | lifted round (µs) | "
         "times as fast |",
@@ -130,8 +130,8 @@ def _large_ground() -> str:
     graph = state.compiled.graph
     each = _round_of(state, engine, 1)
     return (
-        f"Random links: {graph.axis_count:,} atoms, {graph.factor_count:,} factors, no symmetry worth "
-        f"lifting. Preparation {prepared:.2f} s, a round {each:.3f} s "
+        f"Random links: {graph.axis_count:,} atoms and {graph.factor_count:,} factors, with too little "
+        f"symmetry for lifting. Preparation takes {prepared:.2f} s, a round {each:.3f} s "
         f"({1e9 * each / graph.edge_count:.0f} ns a message)."
     )
 
@@ -144,7 +144,8 @@ def _sampled() -> str:
     each = seconds(lambda: engine.step(state)) / (engine.batch_size * engine.chains)
     atoms = state.compiled.atom_count
     return (
-        f"Gibbs on the same theory, 20 people: {atoms} atoms, {state.compiled.graph.factor_count:,} factors, "
-        f"{1e3 * each:.2f} ms a sweep ({1e6 * each / atoms:.1f} µs an atom, each in "
-        f"{state.compiled.graph.edge_count / atoms:.0f} factors)."
+        f"Gibbs sampling on the same theory with 20 people ({atoms} atoms, "
+        f"{state.compiled.graph.factor_count:,} factors) takes {1e3 * each:.2f} ms a sweep "
+        f"({1e6 * each / atoms:.1f} µs an atom, each in {state.compiled.graph.edge_count / atoms:.0f} "
+        "factors)."
     )

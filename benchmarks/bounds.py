@@ -21,7 +21,7 @@ PAPER = {
 INSTANCES = 10
 SECONDS_A_NETWORK = {"polytree": 30.0, "dag": 30.0, "cyclic": 20.0}
 TOLERANCE = 1e-5
-SECONDS = "Seconds are the processor's."
+SECONDS = "Times are processor seconds."
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def solved_table(sizes: dict[str, tuple[int, ...]], instances: int, seconds: dic
     """A row for each class and size; ``seconds`` is the time limit of a network."""
     solved("dag", 5, 0, 5.0)  # so that loading is not counted
     lines = [
-        f"{SECONDS} A search is stopped by the clock; what is not proved to {TOLERANCE:g} by then has a gap.",
+        f"{SECONDS} Each search has a limit of elapsed time; intervals that are not proved to {TOLERANCE:g} "
+        "by then have a gap.",
         "",
         "| class | atoms | networks | seconds a network | paper (s) | intervals proved | largest gap |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",

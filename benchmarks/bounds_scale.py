@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 import herbrand as hb
 from benchmarks import credal_networks
-from benchmarks.bounds import SECONDS
 from herbrand.engines.credal.lowering import credal_network
 
 Timed = tuple[float, float, int, int]
@@ -58,7 +57,7 @@ def timed(text: str, name: str = "network.lcn", facts: str = "") -> Timed:
 def scaling() -> str:
     """A row for each class and size: seconds a sentence stay the same where growth is linear."""
     lines = [
-        f"{SECONDS} Reading, checking and grounding the files are in them.",
+        "Times are processor seconds, including reading, checking and grounding the files.",
         "",
         "| class | atoms | sentences | seconds | of them bounding | µs a sentence | passes | paper (s) |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

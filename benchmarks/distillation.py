@@ -30,10 +30,10 @@ SEEDS, STEPS, LAYERS, BATCH = 5, 200, 5, 1024
 def report() -> str:
     """The page's table."""
     return "\n\n".join([
-        f"**Unsupervised distillation**, the published protocol (Adam 5e-4, embeddings of 128, {LAYERS} "
-        f"layers, batch {BATCH:,}, facts with p = 0.9), open world, all weights 1, no label seen: average "
-        f"precision after the last of {STEPS} steps, mean ± deviation over {SEEDS} seeds. Nothing was chosen "
-        "on these labels.",
+        f"**Unsupervised distillation** by the published protocol (Adam 5e-4, embeddings of 128, {LAYERS} "
+        f"layers, batch {BATCH:,}, facts with p = 0.9), in an open world, with all weights 1 and without "
+        f"labels. Values are average precision after the last of {STEPS} steps, mean ± deviation over "
+        f"{SEEDS} seeds. No setting was chosen on these labels.",
         quality(),
     ])  # fmt: skip
 

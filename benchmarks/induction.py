@@ -35,7 +35,8 @@ SIZES = ((10, 4, 9), (20, 4, 7), (50, 4, 3), (100, 1, 1))
 
 def _speed_table() -> str:
     lines = [
-        "CPU seconds; depth 4, breadth 3, 4 binary predicates. A training step is forward and backward.",
+        "Times are CPU seconds, with depth 4, breadth 3 and 4 binary predicates. A training step is a "
+        "forward and a backward pass.",
         "",
         "| what | objects | worlds | target | ours | appendix F | ratio |",
         "| --- | ---: | ---: | --- | ---: | ---: | ---: |",
@@ -88,7 +89,7 @@ def _cpu(work: Callable[[], object]) -> float:
 
 def _memory_table() -> str:
     lines = [
-        "Peak memory of a process above what it holds before the work, in MB.",
+        "Peak memory in MB, above what the process holds before the work:",
         "",
         "| what | objects | target | ours | appendix F | ratio |",
         "| --- | ---: | --- | ---: | ---: | ---: |",

@@ -133,15 +133,25 @@ def report() -> str:
     if not runs:
         return "No run is kept."
     first, right = runs[0], [1 - one["errors"] / one["nodes"] for one in runs]
-    failed = [f"seed {one['seed']}" for one, share in zip(runs, right, strict=True) if share < PAPER]
+    failed = [str(one["seed"]) for one, share in zip(runs, right, strict=True) if share < PAPER]
     seconds = median(one["cpu_seconds"] for one in runs)
     return (
-        f"Adjacent to number zero, read from pictures, {len(runs)} seeds: {min(right):.2%} to "
-        f"{max(right):.2%} of {first['nodes']:,} nodes right in {first['graphs']:,} graphs of "
-        f"{first['objects']} pictures that were kept back, after {first['examples']:,} graphs of {NODES} and "
-        f"{seconds:.0f} CPU seconds (median). The paper, with MNIST: {PAPER:.1%} after 100,000. "
-        f"Seeds below that: {', '.join(failed) or 'none'}."
+        f"The task is adjacent-to-number-zero, read from pictures. Over {len(runs)} seeds, {min(right):.2%} "
+        f"to {max(right):.2%} of {first['nodes']:,} nodes are right in {first['graphs']:,} graphs of "
+        f"{first['objects']} held-out pictures, after {first['examples']:,} graphs of {NODES} and "
+        f"{seconds:.0f} CPU seconds (median). The paper, with MNIST, has {PAPER:.1%} after 100,000. "
+        f"{_below(failed)}"
     )
+
+
+def _below(failed: list[str]) -> str:
+    """The sentence that names the seeds below the paper's share."""
+    match failed:
+        case []:
+            return "No seed is below that."
+        case [seed]:
+            return f"Only seed {seed} is below that."
+    return f"Seeds {', '.join(failed[:-1])} and {failed[-1]} are below that."
 
 
 def main(arguments: list[str]) -> None:

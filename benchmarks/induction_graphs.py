@@ -125,8 +125,9 @@ def _write(folder: Path, triples: Triples) -> None:
 def report(names: Sequence[str] = ()) -> str:
     """A row for each graph, or for those named."""
     lines = [
-        f"Bodies of up to {LENGTH} literals. A random tenth of the triples of each relation is left out;",
-        "its objects and subjects are asked for (filtered; MRR / Hits@10). GiB: the peak of the process.",
+        f"Rules have bodies of up to {LENGTH} literals. A random tenth of the triples of each relation is "
+        "left out, and its objects and subjects are predicted (filtered; MRR / Hits@10). GiB is the peak "
+        "memory of the process.",
         "",
         "| graph | triples | rules | seconds to read and mine | with the questions | CPU seconds | GiB "
         "| by max | by noisy-or | first rule |",

@@ -142,7 +142,7 @@ def report(names: list[str] | None = None) -> str:
     if not DATA.is_dir():
         return f"There are no problems at {DATA}."
     lines = [
-        f"A budget of {BUDGET:g} minutes for each; what is found is checked exactly.",
+        f"Each problem has a budget of {BUDGET:g} minutes; the rules are checked exactly.",
         "",
         "| problem | examples, true / false | errors | seconds | rules, or why there are none |",
         "| --- | ---: | ---: | ---: | --- |",

@@ -61,9 +61,9 @@ def report(arguments: Sequence[str] = ()) -> str:
     median = np.median([one.seconds for one in done])
     return "\n".join(
         [
-            f"{flipped:.0%} of the labels flipped, a budget of {BUDGET:g} minute, seed {seed}.",
-            f"Of {len(done)} problems {right} have rules without an error in {FRESH} fresh worlds;",
-            f"balanced accuracy there, mean: {mean:.3f}; CPU seconds, median: {median:.0f}. The others:",
+            f"With {flipped:.0%} of the labels flipped, a budget of {BUDGET:g} minute and seed {seed}, "
+            f"{right} of {len(done)} problems have rules without an error in {FRESH} fresh worlds. The mean "
+            f"balanced accuracy there is {mean:.3f}, the median time {median:.0f} CPU seconds. The others:",
             "",
             "| problem | balanced accuracy | errors learned from | CPU seconds | rules |",
             "| --- | ---: | ---: | ---: | --- |",

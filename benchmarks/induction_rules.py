@@ -106,7 +106,8 @@ def derived(found: Induced, world: World, arities: dict[str, int]) -> set[tuple[
 def recursion(seeds: int = SEEDS, names: Sequence[str] = ()) -> list[str]:
     """How many of ``seeds`` searches found rules without an error in fresh worlds."""
     lines = [
-        f"Recursion: searches whose rules make no error in {FRESH} fresh worlds of twice the size.",
+        f"Recursion: the number of searches whose rules make no error in {FRESH} fresh worlds of twice the "
+        "size.",
         "",
         f"| task | objects | {' | '.join(f'{n} worlds' for n in COUNTS)} | CPU seconds (median) | rules |",
         f"| --- | ---: | {' | '.join(['---:'] * len(COUNTS))} | ---: | --- |",
@@ -141,7 +142,8 @@ def _shown(runs: Sequence[Run]) -> str:
 def traffic(seeds: int = SEEDS) -> list[str]:
     """Right-of-way rules with exceptions, from 40 worlds, tried on 200."""
     lines = [
-        "Right of way, with two exceptions: 40 worlds of 3 to 5 cars; errors in 200 fresh worlds of 3 to 8.",
+        "Right of way, with two exceptions: rules are learned from 40 worlds of 3 to 5 cars; errors are "
+        "counted in 200 fresh worlds of 3 to 8.",
         "",
         "| seed | errors learned from | errors in fresh worlds | CPU seconds | rules |",
         "| ---: | ---: | ---: | ---: | --- |",
@@ -188,8 +190,8 @@ FALSE = 2
 def noise(seeds: int = 10, names: Sequence[str] = ()) -> list[str]:
     """Accuracy on clean fresh worlds after labels were flipped, and whether rules grew."""
     lines = [
-        f"Flipped labels: balanced accuracy on clean fresh worlds, mean of {seeds} seeds, and in brackets",
-        "the share of runs in which no rule is longer than the longest planted one.",
+        f"Flipped labels: balanced accuracy on clean fresh worlds, mean of {seeds} seeds, with the share of "
+        "runs in brackets in which no rule is longer than the longest planted one.",
         "",
         f"| task | {' | '.join(f'{share:.0%} flipped' for share in FLIPPED)} | CPU seconds (median) |",
         f"| --- | {' | '.join(['---:'] * len(FLIPPED))} | ---: |",

@@ -58,7 +58,8 @@ def report(chosen: list[str] | None = None) -> str:
     if not PROBLEMS.is_dir():
         return f"There are no problems at {PROBLEMS}."
     lines = [
-        f"Balanced accuracy on held-out examples after a budget of {BUDGET:g} minute; Popper had 40 s.",
+        f"Values are balanced accuracy on held-out examples after a budget of {BUDGET:g} minute; Popper had "
+        "40 s.",
         "",
         "| problem | Popper | induce | errors learned from | CPU seconds | rules |",
         "| --- | ---: | ---: | ---: | ---: | --- |",

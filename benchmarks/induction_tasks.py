@@ -117,7 +117,8 @@ def final(name: str, seed: int, worlds: int = 1_000) -> None:
 def report() -> str:
     """A table of the kept runs."""
     lines = [
-        "Runs to their end; the [decisions](decisions/induction.md) name those that were stopped before it.",
+        "Only completed runs are listed; the [decisions](decisions/induction.md) name those that were "
+        "stopped earlier.",
         "",
         "| task | runs | graduated | paper | CPU seconds (median) | examples (median) | final exam: errors |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",

@@ -198,7 +198,8 @@ def report() -> str:
     """The page's table."""
     threads = torch.get_num_threads()
     lines = [
-        "Five updates, forward and backward, one thread and two; memory is what waits for the backward pass:",
+        "Forward and backward pass of five updates, float32, processor time, on one thread and on two. "
+        "Memory is what is kept for the backward pass.",
         "",
         "| what | batch | threads | layer, CPU s | by hand | ratio | layer, MB | by hand | ratio |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -40,19 +40,19 @@ from herbrand.reports.metrics import average_precision
 def report() -> str:
     """The page's tables."""
     torch.set_num_threads(1)
-    parts = ["Pseudo-likelihood, from facts in memory to weights:", times()]
+    parts = ["Time of pseudo-likelihood, from facts in memory to weights:", times()]
     if DATA.is_dir():
         parts += [
-            "Cora, **no query label used**: weights of words, shared and one by one, learned from the "
-            "SameBib facts; the penalty, one for all splits, is the one under which held-out SameBib "
-            "facts about records that share no field are ranked best. Average precision over all "
-            "queries, ties kept:",
+            "Cora, **without query labels**: weights of words, shared and one by one, are learned from the "
+            "SameBib facts. The penalty, one for all splits, is the one that best ranks held-out SameBib "
+            "facts about records that share no field. Values are average precision over all queries, ties "
+            "kept:",
             from_facts(),
-            "**Supervised**, leave one split out, closed world (what occurs in a training split is left "
-            "out of the test): logistic regression on what each rule says to each query in one pass. "
-            "*sum* is the theory itself with learned weights and one layer; *log + clip* compresses each "
-            "rule's messages, which is another model. The penalty, and where it is said the compression "
-            "too, are chosen by leaving one training split out; UW-CSE takes log + clip every time.",
+            "**Supervised**, leave one split out, closed world (atoms of a training split are left out of "
+            "the test): logistic regression on the message of each rule to each query in one pass. *sum* is "
+            "the theory itself with learned weights and one layer; *log + clip* compresses each rule's "
+            "messages, which is another model. The penalty is chosen by leaving one training split out. So "
+            'is the compression in the rows "chosen"; on UW-CSE this chooses log + clip every time.',
             supervised(),
         ]
     return "\n\n".join(parts)
@@ -145,7 +145,7 @@ def from_facts() -> str:
         columns.append([labels.mean(), *(average_precision(labels, ranking) for ranking in rankings)])
     for name, figures in [*zip(splits, columns, strict=True), ("average", np.mean(columns, axis=0))]:
         lines.append(f"| {name} | {' | '.join(f'{figure:.3f}' for figure in figures)} |")
-    return "\n".join([*lines, "", f"Penalty chosen: {l2:g}."])
+    return "\n".join([*lines, "", f"The chosen penalty is {l2:g}."])
 
 
 def foretelling_strength(worlds: Sequence[Theory]) -> float:

@@ -59,9 +59,10 @@ def report() -> str:
             lines += [_line(data, method) for method in METHODS]
     return "\n\n".join(
         [
-            "Weights of all rules, learned on the other splits in a closed world (all but what is asked for "
-            f"is known), each method with its own defaults; then `infer --engine {ENGINE}` on the split that "
-            "is left out, whose labels nothing has seen. Average precision, ties kept.",
+            "Weights of all rules are learned on the other splits in a closed world (everything but the "
+            f"target is evidence), each method with its own defaults. Then `infer --engine {ENGINE}` runs "
+            "on the split that is left out, whose labels were never used. Values are average precision, "
+            "ties kept.",
             "\n".join(lines),
         ]
     )

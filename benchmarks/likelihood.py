@@ -36,20 +36,21 @@ def report() -> str:
     return "\n\n".join(
         [
             f"{THEORIES} random theories of two or three people with two labelled worlds each, of every "
-            "combination of kinds, learned by `--method likelihood`. Beside them SciPy's BFGS on plain loops "
-            f"over all worlds, from {STARTS} starts. *equal*: the penalised log-likelihoods differ by at "
-            f"most {TOLERANCE:g}; *lower*: ours is lower by more; *value off by*: the largest difference of "
-            "the log-likelihood in the answer to that of the loops at the same weights. A theory of several "
-            "kinds is in several rows.",
+            "combination of kinds, are learned by `--method likelihood`. They are compared with SciPy's "
+            f"BFGS on plain loops over all worlds, from {STARTS} starts. *equal*: the penalised "
+            f"log-likelihoods differ by at most {TOLERANCE:g}; *lower*: ours is lower by more; *value off "
+            "by*: the largest difference between the log-likelihood in the answer and that of the loops at "
+            "the same weights. A theory of several kinds is in several rows.",
             optima(range(THEORIES)),
-            f"Planted weights, drawn from a normal distribution, no penalty: {SAMPLE} worlds are drawn by "
-            "the probabilities of all worlds, and weights learned from them. *within 2*: of the weights "
-            "with a standard error, those at most two of them from the planted one (0.954 is expected). "
-            "Without one are weights that the statements do not tell apart. Left out are theories of which "
-            "some weight grows without end on the worlds drawn, which learning reports.",
+            f"Planted weights are drawn from a normal distribution. {SAMPLE} worlds are drawn by the "
+            "probabilities of all worlds, and weights are learned from them without a penalty. *within 2*: "
+            "weights at most two standard errors from the planted one (0.954 is expected). Weights that the "
+            "statements do not distinguish have no standard error. Theories are left out if some weight "
+            "grows without end on the drawn worlds, which learning reports.",
             planted(range(THEORIES)),
-            "Likelihood beside pseudo-likelihood, no penalty. Friends are symmetric by a hard statement, so "
-            "each pair is one choice with two groundings, and the exact weight is half its log-odds:",
+            "Likelihood and pseudo-likelihood, without a penalty. Friends are symmetric by a hard "
+            "statement, so each pair is one choice with two groundings, and the exact weight is half its "
+            "log-odds:",
             friends(),
         ]
     )

@@ -73,20 +73,20 @@ def report() -> str:
     """The page's tables."""
     return "\n\n".join(
         [
-            "The best one-to-one matching of n by n with random scores (`--map`, proven best), beside "
-            "SciPy's assignment of the same scores, which only reads a matrix:",
+            "The best one-to-one matching of n by n with random scores (`--map`, proven best), compared "
+            "with SciPy's assignment of the same scores, which only reads a matrix:",
             table(map(assignment, SIDES)),
-            f"{PROGRAMS} random programs, choices of k of n items with worths, rewards of pairs and "
-            "forbidden pairs, solved by `--map` and by SCIP from a model written by hand: "
-            f"{programs()} have the same best log-weight to 1e-6.",
-            f"Two tables of {ROWS:,} rows each, from Arrow tables to a probability for each pair that shares "
-            "a block, in a process of its own:",
+            f"{PROGRAMS} random programs choose k of n items with worths, rewards of pairs and forbidden "
+            f"pairs. They were solved by `--map` and by SCIP from a hand-written model: {programs()} have "
+            "the same best log-weight to 1e-6.",
+            f"Two tables of {ROWS:,} rows each, from Arrow tables to a probability for each pair that "
+            "shares a block, in a separate process:",
             large(),
-            f"Two catalogues of {ARTICLES} articles. Weights are learned on the pairs of half of our "
-            "articles, and measured on those of the others; logistic regression has the same features of "
-            "the same pairs. dedupe learns from the same labels with its own features; Splink compares "
-            "names and prices by levels and has no labels. Processor seconds include the features, but are "
-            "those of the fit alone for the regression.",
+            f"Two catalogues of {ARTICLES} articles are matched. Weights are learned on the pairs of half "
+            "of our articles, and measured on the pairs of the others. Logistic regression has the same "
+            "features of the same pairs. dedupe learns from the same labels with its own features; Splink "
+            "compares names and prices by levels and has no labels. Processor seconds include the features, "
+            "except for the regression, where they are those of the fit alone.",
             learned(),
         ]
     )

@@ -44,30 +44,31 @@ OBSERVED = "predicate s(t)\npredicate f(t, t): observed\n1.5: s(x) and f(x, y) =
 def report() -> str:
     """The page's tables."""
     parts = [
-        "A whole step (messages, new marginals, residual) and its messages alone, float64:",
+        "Times of a whole step (messages, new marginals, residual) and of its messages alone, in float64:",
         table(efficiency()),
     ]
     parts += [
         "Open world, weight 1, all rules, from the first step on:",
         speed(),
-        "**Fixed weights, full graph** (all 1, as the data have them), open world, no label used; average "
-        "precision over all queries, ties kept. Ten steps with damping 0.8 were chosen on Kinship S1 alone; "
-        f"*at rest* is the fixed point of the default schedule, or {fixed_weights.MOST_STEPS} steps where it "
-        "was not reached by then:",
+        "**Fixed weights, full graph** (all weights 1, as in the data), open world, without labels. Values "
+        "are average precision over all queries, ties kept. Ten steps with damping 0.8 were chosen on "
+        "Kinship S1 alone. *At rest* is the fixed point of the default schedule, or the result after "
+        f"{fixed_weights.MOST_STEPS} steps where it was not reached by then:",
         fixed_weights.table(),
     ]
     if DATA.is_dir():
         parts += [
-            "UW-CSE, the same with what each statement says to an atom **clipped** (`--clip`): another model "
-            f"than the theory. Average precision after {fixed_weights.CLIPPED_STEPS} steps with damping 0.5; "
-            "no seed enters. In the last column the clip is the one that is best on the other splits; the "
-            "form of the clip, and these four, were found while looking at figures of all five.",
+            "The same on UW-CSE, with the message of each statement to an atom **clipped** (`--clip`), "
+            "which is another model than the theory. Values are average precision after "
+            f"{fixed_weights.CLIPPED_STEPS} steps with damping 0.5, independent of any seed. In the last "
+            "column the clip is the best one on the other splits. But the form of the clip, and these four "
+            "values, were chosen with the figures of all five splits in view.",
             fixed_weights.clipped_table(),
         ]
     parts += [
-        "Links over constants, unary latent predicate; five steps:",
+        "Five steps over links between constants, with a unary latent predicate:",
         links(),
-        "Unary latent atoms; five steps:",
+        "Five steps over unary latent atoms:",
         growth(),
     ]
     return "\n\n".join(parts)

@@ -55,8 +55,8 @@ class Race(NamedTuple):
 def report() -> str:
     """The page's table."""
     lines = [
-        "Medians of 5. *Differ by*: the largest difference of the peer's answers to ours; empty where the "
-        "peer answers another question.",
+        "Times are medians of 5. *Differ by*: the largest difference between the peer's answers and ours; "
+        "empty where the peer answers another question.",
         "",
         "| what | size | ours (s) | peer | peer (s) | times ours | differ by |",
         "| --- | --- | ---: | --- | ---: | ---: | ---: |",

@@ -187,7 +187,10 @@ def row(case: Case, device: str) -> str:
 def report() -> str:
     """The page's table."""
     devices = ["cpu", *["cuda"] * torch.cuda.is_available()]
-    lines = ["Forward and backward, milliseconds; ratios are ours to theirs, below 1 where ours is faster."]
+    lines = [
+        "Milliseconds of a forward and backward pass. Ratios are our time divided by theirs, below 1 "
+        "where ours is faster."
+    ]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

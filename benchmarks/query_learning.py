@@ -168,14 +168,15 @@ def _published() -> str:
 
 
 ABOUT = (
-    "AUC: the measure by which TensorLog's figures in its repository were computed (ProPPR's answerQuality, "
-    '"micro"): the mean over questions of how large a part of a question\'s answers is no wrong one above a '
-    "right one; answers of one weight count half. Of the family's 33 questions some are tied before any "
-    "learning: breaking all ties one way or the other gives 97.5 % or 99.7 %, and 98.8 % lies between. "
-    "Learning breaks them without raising the mean, as it left TensorLog's accuracy where it was. Cora's "
-    "rules rank well before any learning; what learning raises is the likelihood of the right answers, not "
-    "their ranks. *pooled*: how often a right answer of any question has a larger share of its question's "
-    'weight than a wrong one of any, "no answer" being a wrong one of each question.'
+    "AUC is the measure of TensorLog's figures in its repository (ProPPR's answerQuality, \"micro\"). For "
+    "each right answer it takes the share of the question's answers that are not wrong ones above it, where "
+    "answers of equal weight count half; it averages these over a question's right answers, then over "
+    "questions. Of the family's 33 questions some are tied before any learning: breaking all ties one way "
+    "or the other gives 97.5 % or 99.7 %, and 98.8 % lies between. Learning breaks them without raising the "
+    "mean; it did not change TensorLog's accuracy either. Cora's rules rank well before any learning; "
+    "learning raises the likelihood of the right answers, not their ranks. *pooled*: how often a right "
+    "answer of any question has a larger share of its question's weight than a wrong one of any, "
+    'where "no answer" is a wrong answer of each question.'
 )
 
 

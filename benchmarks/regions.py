@@ -258,10 +258,10 @@ def _random_clauses() -> str:
     lines = [heads, "| ---: | ---: |" + " --- |" * len(names), *_rows("clauses", names)]
     small = [_grid("clauses", size, deviation) for size in SIZES for deviation in DEVIATIONS]
     told = (
-        f"Random clauses, {_models('clauses')} (less those that counting cannot answer in "
-        f"{EXACT_SECONDS:.0f} s): mean divergence, its median in brackets; merged clusters "
+        f"Random clauses, {_models('clauses')} (without those that counting cannot answer in "
+        f"{EXACT_SECONDS:.0f} s). Cells show the mean divergence, with its median in brackets. Merged "
+        f"clusters hold at most {VARIABLES} predicates.\n\n"
     )
-    told += f"hold at most {VARIABLES} predicates.\n\n"
     files = [f"regions-{name}.svg" for name in ("loopy", "single", "joint", "merged")]
     pictures = [_drawn("clauses", name, file) for name, file in zip(names, files, strict=True)]
     return told + "\n".join([*lines, "", _summary(small, names), "", *pictures])
@@ -298,10 +298,10 @@ def _large() -> str:
     """Where tables over three counts are too large to be made, and exact answers are known all the same."""
     lines = [
         f"Eight formulas about two predicates that they share and four others, {LARGE_MODELS} models a row. "
-        "Weights shrink so that an atom feels as much as it would at so many constants as *like* says. "
-        "*Nearer*: in how many models regions are as near to the exact answer as belief propagation, or "
-        "nearer. *Reported*: in how many of those where the divergences are further apart than "
-        f"{APART:g} the larger log-partition belongs to the nearer one.",
+        "Weights are reduced so that the total influence on an atom is the same as at the number of "
+        "constants in *like*. *Nearer*: the number of models where regions are at least as near to the "
+        "exact answer as belief propagation. *Reported*: among the models whose divergences differ by more "
+        f"than {APART:g}, the number where the nearer method has the larger log-partition.",
         "",
         "| constants | like | first-order belief propagation | regions | nearer | reported | "
         "error of log Z: loopy, regions | seconds: exact, loopy, regions |",

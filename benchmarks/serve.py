@@ -155,10 +155,10 @@ HEAD = """\
 | requests | how many | at once | a second | median (ms) | 99 % within (ms) | wrong |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |"""
 WHY = """\
-`infer` and `explain` over the smokers of the examples with evidence of their own, one in twenty wrong on
-purpose; each answer is compared with that of a model in the client's process. {workers} workers; the client
-takes its share of the same cores. The machine's load before the run was {load:.1f}: where that is above the
-number of cores, other work took a part of them."""
+Each request runs `infer` or `explain` over the smokers of the examples with its own evidence; one in twenty
+is wrong on purpose. Each answer is compared with that of a model in the client's process. There are
+{workers} workers; the client uses the same cores. The machine's load before the run was {load:.1f}; a load
+above the number of cores means that other work took a part of them."""
 
 
 if __name__ == "__main__":

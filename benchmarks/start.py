@@ -54,10 +54,11 @@ def report() -> str:
 
 
 WHY = """\
-Seconds of the processor, as other work goes on beside it. Ours is a whole process, and loads no torch, which
-is an extra, and for a few facts no DuckDB. The collector rests while modules are imported, and the process
-ends as soon as all is written. `tests/cli/test_start.py` names what a small run must not load: torch, pandas,
-scipy, the other engines."""
+Times are processor seconds. Ours is a whole process, which imports no torch and no DuckDB: exact inference
+computes on NumPy arrays ([decision](decisions/arrays.md)), and Python reads tables of a few rows
+([decision](decisions/start.md)). `herbrand` pauses Python's garbage collector while it imports, and ends its
+process as soon as all output is written. `tests/cli/test_start.py` lists what a small run must not load:
+torch, pandas, scipy, other engines."""
 
 
 if __name__ == "__main__":
