@@ -13,7 +13,7 @@ from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.examples import Examples
 from herbrand.induction.extraction import mistakes
 from herbrand.induction.limits import Effort, Limits
-from herbrand.induction.search import Found, search
+from herbrand.induction.search import SearchResult, search
 from herbrand.language.parse import parse_theory
 from tests.induction.rule_clauses import clause_of
 from tests.laws import long
@@ -57,7 +57,7 @@ def truth(clauses: list[Clause], database: Database) -> np.ndarray:
     return evaluated(clauses, database).tables["t"]
 
 
-def found_in(text: str, database: Database, limits: Limits | None = None) -> Found:
+def found_in(text: str, database: Database, limits: Limits | None = None) -> SearchResult:
     clauses = planted(text)
     arity = len(next(clause for clause in clauses if clause.head == "t").variables)
     return search(Examples.of("t", truth(clauses, database), arity, database), database, limits)

@@ -145,7 +145,7 @@ class TestLessons:
 
     def test_nothing_drawn_is_an_empty_batch(self, known: Program) -> None:
         batch = Batches(Evidence(known)).of([])
-        assert len(batch) == 0 and batch.atoms == {} and batch.worth.tolist() == []
+        assert len(batch) == 0 and batch.atoms == {} and batch.signed_weights.tolist() == []
 
     def test_a_step_on_an_empty_batch_moves_nothing(self) -> None:
         """All that could be drawn is known already."""

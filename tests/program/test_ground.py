@@ -71,7 +71,7 @@ def _holds(conjunction: GroundConjunction, row: int, values: list[int]) -> bool:
     )
 
 
-def worth(template: GroundTemplate, values: list[int], found: Ground) -> float:
+def row_weight(template: GroundTemplate, values: list[int], found: Ground) -> float:
     rows = len(holding(template.conjunction, values)) * template.multiplicity
     if template.template.weight is None:
         return -math.inf if rows else 0.0
@@ -91,7 +91,7 @@ def test_every_world_weighs_the_same(model: tuple[Theory, Universe]) -> None:
     atoms = latent(found)
     for world in itertools.islice(universe.worlds(), 100):
         values = numbered(world, atoms)
-        said = sum(worth(template, values, found) for template in found.templates)
+        said = sum(row_weight(template, values, found) for template in found.templates)
         soft = sum(weight for atom, value, weight in universe.soft if world[atom] == value)
         assert said + soft == pytest.approx(log_weight(world), abs=1e-9)
 
@@ -140,7 +140,7 @@ def test_variables_that_nothing_names_are_counted_not_written(formula: str, rows
     text = f"{declared}1.0: {body}{vacuous}{' where ' + where if where else ''}"
     found = ground(hb.Model(hb.parse(text)).program, UNLIMITED)
     everything = [1] * found.atoms.count
-    assert sum(worth(template, everything, found) for template in found.templates) == rows
+    assert sum(row_weight(template, everything, found) for template in found.templates) == rows
 
 
 class TestRefusals:

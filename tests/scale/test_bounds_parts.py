@@ -28,7 +28,7 @@ from herbrand.scale.bounds import intervals, parts, sentences, solving, workers
 from herbrand.scale.bounds.parts import Shelves, links_of, shelved
 from herbrand.scale.bounds.sentences import Sentences, StoredLowering
 from herbrand.scale.bounds.solving import database_memory, worker_count
-from herbrand.scale.bounds.sweeping import NONE_FAILED, TOLD, swept, swept_each
+from herbrand.scale.bounds.sweeping import NONE_FAILED, SOLVED_SCHEMA, swept, swept_each
 from herbrand.scale.bounds.workers import Workers, _read, _write
 from herbrand.scale.place import opened, place_of
 from tests.engines.credal.ariel.networks import bayesian, independent
@@ -137,7 +137,7 @@ def test_rows_say_what_the_parts_find(seed: int, markov: bool) -> None:
         )
     asked = batch(data=[data for data, _ in rows], members=[told for _, told in rows])
     found = swept(asked)
-    assert found.schema == TOLD and set(found["failed"].to_pylist()) == {NONE_FAILED}
+    assert found.schema == SOLVED_SCHEMA and set(found["failed"].to_pylist()) == {NONE_FAILED}
     told = zip(found["atom"].to_pylist(), found["lower"].to_pylist(), found["upper"].to_pylist(), strict=True)
     assert list(told) == expected
     (again,) = swept_each(iter([asked]))
@@ -164,7 +164,7 @@ def test_no_rows_are_no_rows() -> None:
     network, part = parts_of("P(a or b) <= 0.5")
     none = batch(data=[part.to_bytes()], members=[members(part, np.zeros(2), np.ones(2))]).slice(0, 0)
     found = swept(none)
-    assert found.schema == TOLD and len(found) == 0 and len(network) == 1
+    assert found.schema == SOLVED_SCHEMA and len(found) == 0 and len(network) == 1
 
 
 # The queries
@@ -189,8 +189,11 @@ def test_intervals_are_met_as_by_a_loop(seed: int, cut_off: bool) -> None:
         database.put("before", pa.table(before))
         names = []
         for number, columns in enumerate(told):
-            names.append(f"told_{number}")
-            database.put(names[-1], pa.table(dict(zip(TOLD.names, columns, strict=True)), schema=TOLD))
+            names.append(f"solved_{number}")
+            database.put(
+                names[-1],
+                pa.table(dict(zip(SOLVED_SCHEMA.names, columns, strict=True)), schema=SOLVED_SCHEMA),
+            )
         database.make("after", intervals._met("before", names, cut_off))
         found = database.rows("SELECT atom, lower, upper, moved, low, high, change FROM after ORDER BY atom")
     for atom, low, high, woken, kept_low, kept_high, change in found:

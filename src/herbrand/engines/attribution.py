@@ -75,7 +75,7 @@ class Scaled(Protocol):
         """Log-odds at a scale; infinite if only one answer is possible, ``nan`` if none is."""
         ...
 
-    def worths(self) -> Array:
+    def log_weights(self) -> Array:
         """Weights that are scaled."""
         ...
 
@@ -94,22 +94,22 @@ def shared_out(problem: Scaled) -> Attribution:
     base, value = at(0.0), at(1.0)
     if not (math.isfinite(base) and math.isfinite(value)):
         return Attribution(base, value, ())
-    slopes = integrated(lambda scales: scales[:, None] * problem.slopes(scales), problem.worths(), at)
+    slopes = integrated(lambda scales: scales[:, None] * problem.slopes(scales), problem.log_weights(), at)
     return Attribution(base, value, problem.reasons(slopes))
 
 
-def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[float], float]) -> Array:
-    """Integral of slopes over the scales from 0 to 1; its products with ``worths`` add up to the
+def integrated(rates: Callable[[Array], Array], log_weights: Array, total: Callable[[float], float]) -> Array:
+    """Integral of slopes over the scales from 0 to 1; its products with ``log_weights`` add up to the
     rise of ``total``.
 
     ``rates`` [scale, weight] are slopes times the scale; ``total`` is evaluated at ends of intervals
     repeatedly. Huge weights and tiny probabilities make steps at scales of any size, so an interval in which
     the points miss a part of the rise is cut.
     """
-    integral, waiting, cuts = np.zeros(len(worths)), [(0.0, 1.0)], 0
+    integral, waiting, cuts = np.zeros(len(log_weights)), [(0.0, 1.0)], 0
     while waiting:
         low, high = waiting.pop()
-        part, is_close = _over(rates, worths, low, high, total(high) - total(low))
+        part, is_close = _over(rates, log_weights, low, high, total(high) - total(low))
         if is_close or cuts == MOST_CUTS:
             integral += part
             continue
@@ -120,17 +120,17 @@ def integrated(rates: Callable[[Array], Array], worths: Array, total: Callable[[
 
 
 def _over(
-    rates: Callable[[Array], Array], worths: Array, low: float, high: float, rise: float
+    rates: Callable[[Array], Array], log_weights: Array, low: float, high: float, rise: float
 ) -> tuple[Array, bool]:
     """Integral over an interval, and whether it is accurate enough."""
-    integral, is_close = np.zeros(len(worths)), False
+    integral, is_close = np.zeros(len(log_weights)), False
     for points in POINTS:
         places, shares = np.array(scales(points)).T
         at = low + places * (high - low)
         before, integral = integral, ((high - low) / at * shares) @ rates(at)
-        within = CLOSE * (1 + float(np.abs(worths * integral).sum()))
-        moved = np.abs(worths * (integral - before)).max(initial=0.0)
-        is_close = bool(moved < within) and abs(float(worths @ integral) - rise) < within
+        within = CLOSE * (1 + float(np.abs(log_weights * integral).sum()))
+        moved = np.abs(log_weights * (integral - before)).max(initial=0.0)
+        is_close = bool(moved < within) and abs(float(log_weights @ integral) - rise) < within
         if is_close and points > POINTS[0]:
             break
     return integral, is_close
@@ -185,7 +185,7 @@ class _Problem:
     atom: int
     value: int
 
-    def worths(self) -> Array:
+    def log_weights(self) -> Array:
         values = self.elimination.values
         return np.where(values == FORBIDDEN, 0.0, values)
 
@@ -193,7 +193,7 @@ class _Problem:
         """Totals [scale, case] and their gradients by all values, for the case that the atom has the value
         and the case that it has another."""
         values, graph = self.elimination.values, self.built.graph
-        scaled = np.where(values == FORBIDDEN, FORBIDDEN, scales[:, None, None] * self.worths())
+        scaled = np.where(values == FORBIDDEN, FORBIDDEN, scales[:, None, None] * self.log_weights())
         scaled = np.repeat(scaled, 2, axis=1)
         own = np.arange(graph.sizes[self.atom])
         for case, holds in enumerate((True, False)):
@@ -235,7 +235,7 @@ class _Problem:
                 if origin.piece is None or template.weight is None or not len(own):
                     continue
                 entries = begins[origin.places[own]][:, None] + np.flatnonzero(origin.holds.reshape(-1))
-                shares = origin.piece.worth * slopes[entries].sum(axis=1)
+                shares = origin.piece.log_weight * slopes[entries].sum(axis=1)
                 text = statement_text(program.statements[template.statement])
                 for row, share in zip(origin.rows[own].tolist(), shares.tolist(), strict=True):
                     instances = groundings(origin.template)(row)
@@ -245,12 +245,14 @@ class _Problem:
     def _of_opinions(self, slopes: Array) -> Iterator[tuple[Key, float]]:
         """Yield soft evidence on each atom with its contribution."""
         own = self.ground.own_weights()
-        wanted = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.worths))
-        for atom, value, worth in zip(*(x[wanted] for x in (own.atoms, own.values, own.worths)), strict=True):
+        wanted = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.log_weights))
+        for atom, value, log_weight in zip(
+            *(x[wanted] for x in (own.atoms, own.values, own.log_weights)), strict=True
+        ):
             text = self.ground.evidence.atom_text(*self.ground.atoms.atom(int(atom)))[0]
             yield (
                 (f"soft evidence on {text}", ()),
-                float(worth * slopes[self.built.graph.starts[atom] + value]),
+                float(log_weight * slopes[self.built.graph.starts[atom] + value]),
             )
 
 

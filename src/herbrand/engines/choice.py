@@ -101,7 +101,7 @@ class Refused:
 AnyOffer = TypeVar("AnyOffer", bound=Offer)
 
 
-def unasked(engine: AnyEngine, settings: Any, program: Any, question: Any) -> Choice:
+def chosen_by_name(engine: AnyEngine, settings: Any, program: Any, question: Any) -> Choice:
     """Choice of an engine by name: its cost is not estimated, and it refuses when it begins."""
     return Choice(engine.name, Cost(), engine, partial(first_state, engine, program, question), settings)
 
@@ -252,7 +252,7 @@ def choose(name: str, settings: Settings, program: Program, question: Question) 
     if name == "auto":
         return best(choices(settings, program, question, past_exact=False))
     engine = engine_named("infer", name, settings)
-    return unasked(engine, settings, readable_by(engine, program), question)
+    return chosen_by_name(engine, settings, readable_by(engine, program), question)
 
 
 def _best_world(settings: Settings, program: Program, question: Question) -> Choice:
@@ -261,7 +261,7 @@ def _best_world(settings: Settings, program: Program, question: Question) -> Cho
     offer = offered(engine, settings, engine.prepare(program, question, settings.budget))
     if isinstance(offer, Choice):
         return offer
-    return unasked(engine_named("infer", CHOICES, settings), settings, program, question)
+    return chosen_by_name(engine_named("infer", CHOICES, settings), settings, program, question)
 
 
 def _for_choices(name: str, program: Program, question: Question) -> str:

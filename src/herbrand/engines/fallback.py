@@ -72,13 +72,14 @@ class HandedOver(Prepared[Any]):
 
 @dataclass(frozen=True)
 class Fallback:
-    """Engine ``first`` with ``second`` as its fallback. ``says``: what an answer of the second is; the reason
-    follows. ``refusal``: if both refuse, text about the first before the second's reason; if empty, only the
-    second's is shown. ``known``: what the second prepared for this question, if it was asked before."""
+    """Engine ``first`` with ``second`` as its fallback. ``second_label``: what an answer of the second is;
+    the reason follows. ``refusal``: if both refuse, text about the first before the second's reason; if
+    empty, only the second's is shown. ``known``: what the second prepared for this question, if it was asked
+    before."""
 
     first: Engine[Program, Question, Any, Marginals, Explanation]
     second: Engine[Program, Question, Any, Marginals, Explanation]
-    says: str
+    second_label: str
     refusal: str = ""
     known: Prepared[Any] | Refusal | None = field(default=None, compare=False)
 
@@ -168,4 +169,4 @@ class Fallback:
         return type(error)((Mistake(f"{self.refusal}: {why}"), *error.mistakes)) if self.refusal else error
 
     def _since(self, why: str) -> str:
-        return f"{self.says}, since {why}"
+        return f"{self.second_label}, since {why}"

@@ -124,7 +124,7 @@ class _StatedPiece:
 
     number: int
     columns: tuple[Column, ...]
-    worth: float
+    log_weight: float
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class _Building:
         groups: dict[MergeKey, list[tuple[int, Conjunction, int]]] = defaultdict(list)
         for number, template in enumerate(self.program.templates):
             named, multiplicity = without_idle(template, self.program)
-            if self.program.worth(template) and multiplicity:
+            if self.program.log_weight(template) and multiplicity:
                 key = merge_key(template.formula, template.instance, frozenset(named.types))
                 groups[key].append((number, named, multiplicity))
         return groups
@@ -274,15 +274,16 @@ class _Building:
         columns = self.patterns.columns(named, binding, f"{number}")
         if columns is None:
             return None
-        worth = self.program.worth(self.program.templates[number]) * multiplicity
-        return _StatedPiece(number, columns, worth)
+        log_weight = self.program.log_weight(self.program.templates[number]) * multiplicity
+        return _StatedPiece(number, columns, log_weight)
 
     def _add_pieces(self, stated: Sequence[_StatedPiece], count: int) -> None:
         """Add the factor of all pieces of one instance, which has ``count`` groundings."""
         atoms = list(dict.fromkeys(column.atom for one in stated for column in one.columns))
         sizes = [self.patterns.size(atom) for atom in atoms]
         pieces = [
-            Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.worth) for one in stated
+            Piece(tuple((atoms.index(c.atom), c.allowed) for c in one.columns), one.log_weight)
+            for one in stated
         ]
         if fits_a_table(sizes) or (len(stated) > 1 and fits_any_table(sizes)):
             self._add_table(atoms, pieces, count, [one.number for one in stated])
@@ -321,7 +322,7 @@ class _Building:
         form = ordered(atoms)
         share = float(count // choices([p for _, points in atoms for p in points], self.patterns.kinds))
         if len(atoms) == 1:
-            scaled = [replace(piece, worth=share * piece.worth) for piece in pieces]
+            scaled = [replace(piece, log_weight=share * piece.log_weight) for piece in pieces]
             self._add_unary(self.patterns.axis(form.atoms[0]), scaled, sizes[0], templates)
             return
         if form.atoms not in self.factors:
@@ -346,7 +347,7 @@ class _Building:
         helper = self.patterns.none_fails(
             [(wide.atoms[slot], allowed) for slot, allowed in literals.items()], wide.count
         )
-        self._add_unary(helper, [Piece(((0, (0,)),), wide.piece.worth)], 2, [wide.number])
+        self._add_unary(helper, [Piece(((0, (0,)),), wide.piece.log_weight)], 2, [wide.number])
 
     def _add_atoms(self) -> None:
         """Add an axis for every class of latent atoms, also for those that no formula mentions."""
@@ -359,14 +360,14 @@ class _Building:
     def _add_facts(self, axes: Mapping[PointAtom, int]) -> None:
         """Add the log-weights of soft evidence and of excluded values."""
         for predicate in self.program.signature.predicates:
-            codes, values, worths = self.evidence.weights(predicate)
+            codes, values, log_weights = self.evidence.weights(predicate)
             settled = self.evidence.known(predicate).lookup(codes)
-            self.constant += float(worths[settled == values].sum())
+            self.constant += float(log_weights[settled == values].sum())
             if len(codes):
-                self._add_opinions(predicate, codes, values, worths, axes)
+                self._add_opinions(predicate, codes, values, log_weights, axes)
 
     def _add_opinions(
-        self, predicate: str, codes: Array, values: Array, worths: Array, axes: Mapping[PointAtom, int]
+        self, predicate: str, codes: Array, values: Array, log_weights: Array, axes: Mapping[PointAtom, int]
     ) -> None:
         order = np.argsort(codes, kind="stable")
         ascending = codes[order]
@@ -378,5 +379,5 @@ class _Building:
             begin, end = (int(np.searchsorted(ascending, code, side)[0]) for side in ("left", "right"))
             table = self.unary.setdefault(axis, np.zeros(self.patterns.sizes[axis])).copy()
             for at in order[begin:end]:
-                table[values[at]] += worths[at]
+                table[values[at]] += log_weights[at]
             self.unary[axis] = table

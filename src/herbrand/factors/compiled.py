@@ -78,14 +78,14 @@ def compiled(program: Program, budget: Budget, lift: bool = True) -> Compiled:
     grounded = ground(program, budget, most_rows)
     rows = sum(len(template.conjunction) for template in grounded.templates)
     refuse_beyond(rows * BYTES_A_ROW, memory, f"a factor graph of {rows:,} groundings needs")
-    worth = WORTH_LIFTING if lift else 0.0
-    return _collapsed(program, grounded.evidence, ground_graph(grounded, budget), worth)
+    largest_share = WORTH_LIFTING if lift else 0.0
+    return _collapsed(program, grounded.evidence, ground_graph(grounded, budget), largest_share)
 
 
-def _collapsed(program: Program, evidence: Evidence, built: ProgramGraph, worth: float) -> Compiled:
-    """Merge equal parts of a graph if its classes are at most the share ``worth`` of its axes."""
+def _collapsed(program: Program, evidence: Evidence, built: ProgramGraph, largest_share: float) -> Compiled:
+    """Merge equal parts of a graph if its classes are at most the share ``largest_share`` of its axes."""
     graph = built.graph
-    smaller = lifted(graph, worth) if worth else None
+    smaller = lifted(graph, largest_share) if largest_share else None
     if smaller is None:
         same = np.arange(graph.axis_count), np.arange(graph.edge_count)
         return Compiled(program, evidence, built, graph, *same)

@@ -295,9 +295,9 @@ class Assembly:
         places = self.starts[axes][:, None] + np.arange(np.shape(table)[-1])
         np.add.at(self.unary, places, np.broadcast_to(table, places.shape))
 
-    def add_values(self, axes: Array, values: Array, worths: Array) -> None:
+    def add_values(self, axes: Array, values: Array, log_weights: Array) -> None:
         """Add a number to the weight of one value of each of the axes, which may repeat."""
-        np.add.at(self.unary, self.starts[axes] + values, worths)
+        np.add.at(self.unary, self.starts[axes] + values, log_weights)
 
     def add_tables(self, part: Tables) -> None:
         self.tables.append(part)

@@ -54,7 +54,7 @@ class Literals:
     atoms: Array
     allowed: tuple[Allowed, ...]
     rows: Array
-    worth: float
+    log_weight: float
 
 
 def ground_graph(
@@ -62,17 +62,18 @@ def ground_graph(
     budget: Budget = UNLIMITED,
     *,
     by_formula: bool = True,
-    worths: Sequence[float | None] | None = None,
+    log_weights: Sequence[float | None] | None = None,
     facts: bool = True,
 ) -> ProgramGraph:
     """Build the graph with an axis for each atom and a factor for each set of atoms that templates mention
     together; raise BudgetError if its tables do not fit in the budget.
 
-    ``by_formula``: all cases of a ground formula are one factor; else each case is. ``worths``: log-weight of
-    a row of each template in place of the program's; templates with ``None`` are left out. Without ``facts``
-    the graph has the templates only, without soft evidence, excluded values and whole tables.
+    ``by_formula``: all cases of a ground formula are one factor; else each case is. ``log_weights``:
+    log-weight of a row of each template in place of the program's; templates with ``None`` are left out.
+    Without ``facts`` the graph has the templates only, without soft evidence, excluded values and whole
+    tables.
     """
-    building = _Building(ground, budget, by_formula, worths or row_worths(ground))
+    building = _Building(ground, budget, by_formula, log_weights or row_log_weights(ground))
     return building.finished(facts)
 
 
@@ -98,9 +99,9 @@ def ground_cases(ground: Ground) -> Cases:
     return Cases(rows, quantifiers.somes(), np.concatenate(quantifiers.axes.sizes))
 
 
-def row_worths(ground: Ground) -> list[float | None]:
+def row_log_weights(ground: Ground) -> list[float | None]:
     """Log-weight that a row of each template adds to a world, None for 0."""
-    return [one.worth(ground.program) or None for one in ground.templates]
+    return [one.log_weight(ground.program) or None for one in ground.templates]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ class _Building:
     ground: Ground
     budget: Budget
     by_formula: bool
-    worths: Sequence[float | None]
+    log_weights: Sequence[float | None]
     layers: list[_Layer] = field(default_factory=list)
     wide: list[_Layer] = field(default_factory=list)
     apart: set[int] = field(default_factory=set)
@@ -165,7 +166,7 @@ class _Building:
                 self._add_whole(table)
             own = self.ground.own_weights()
             self.constant += own.constant
-            assembly.add_values(own.atoms, own.values, own.worths)
+            assembly.add_values(own.atoms, own.values, own.log_weights)
         for axes, table in self.unary:
             assembly.add_unary(axes, table)
         origins: list[Origin] = []
@@ -212,13 +213,13 @@ class _Building:
 
     def _literals(self, number: int) -> Literals | None:
         """Rows of a template that may hold, with helpers; None if it has no rows or no weight."""
-        template, worth = self.ground.templates[number], self.worths[number]
-        if worth is None or not len(template.conjunction):
+        template, log_weight = self.ground.templates[number], self.log_weights[number]
+        if log_weight is None or not len(template.conjunction):
             return None
         columns = self.quantifiers.with_helpers(
             template.template.conjunction, template.conjunction, (number, template)
         )
-        return Literals(number, columns.atoms, columns.allowed, columns.rows, worth)
+        return Literals(number, columns.atoms, columns.allowed, columns.rows, log_weight)
 
     def _aligned(self, parts: Sequence[Literals]) -> tuple[Array, Array, list[Array]]:
         """Columns of all parts side by side, a row for each instance; which parts each row has; and the row
@@ -275,7 +276,7 @@ class _Building:
                     )
                     if slot != ABSENT
                 ),
-                parts[place].worth,
+                parts[place].log_weight,
             )
             for place in alive
         ]
@@ -346,7 +347,9 @@ class _Building:
         if literals is None or not len(layer.scopes):
             return
         helpers = self.quantifiers.none_fails(layer.scopes, literals)
-        self._add_table(_Layer(helpers[:, None], (2,), (Piece(((0, (0,)),), piece.worth),), layer.sources))
+        self._add_table(
+            _Layer(helpers[:, None], (2,), (Piece(((0, (0,)),), piece.log_weight),), layer.sources)
+        )
 
     def _add_whole(self, table: NetworkTable) -> None:
         """Add a network's table over the axes of its latent variables."""

@@ -70,7 +70,7 @@ class Columns:
             yield [(axis, allowed) for axis, allowed in zip(row, self.allowed, strict=True) if axis >= 0]
 
 
-class Found(NamedTuple):
+class GroundQuantifiers(NamedTuple):
     """Ground quantifiers: each holds where axis ``axes`` has a value of set number ``patterns``; if ``axes``
     is ``ABSENT``, ``settled`` is whether it holds."""
 
@@ -79,15 +79,15 @@ class Found(NamedTuple):
     settled: Array
 
     @classmethod
-    def none(cls, count: int) -> Found:
+    def none(cls, count: int) -> GroundQuantifiers:
         """``count`` quantifiers that are false."""
         return cls(np.full(count, ABSENT), np.zeros(count, np.int64), np.zeros(count, bool))
 
-    def take(self, places: Array) -> Found:
-        return Found(self.axes[places], self.patterns[places], self.settled[places])
+    def take(self, places: Array) -> GroundQuantifiers:
+        return GroundQuantifiers(self.axes[places], self.patterns[places], self.settled[places])
 
-    def beside(self, other: Found) -> Found:
-        return Found(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+    def beside(self, other: GroundQuantifiers) -> GroundQuantifiers:
+        return GroundQuantifiers(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
 class Quantifiers:
@@ -100,7 +100,7 @@ class Quantifiers:
         self.members: list[Array] = []
         self.patterns: list[Array] = []
         self.allowed: dict[Allowed, int] = {(1,): 0}
-        self.shared: dict[object, tuple[Array, Found]] = {}
+        self.shared: dict[object, tuple[Array, GroundQuantifiers]] = {}
 
     def with_helpers(
         self,
@@ -121,7 +121,7 @@ class Quantifiers:
         kept = np.flatnonzero(alive)
         return Columns(np.concatenate(columns, axis=1)[kept], tuple(allowed), kept)
 
-    def _columns(self, helpers: Found, some: bool) -> Iterator[tuple[Array, Allowed]]:
+    def _columns(self, helpers: GroundQuantifiers, some: bool) -> Iterator[tuple[Array, Allowed]]:
         """Columns for quantifiers, one for each set of allowed values; if not ``some``, they must fail."""
         patterns = list(self.allowed)
         kinds = self.axes.sizes_of(helpers.axes) * len(patterns) + helpers.patterns
@@ -163,7 +163,7 @@ class Quantifiers:
 
     def _helpers(
         self, block: Block, ground: GroundBlock, count: int, source: tuple[int, GroundTemplate] | None
-    ) -> Found:
+    ) -> GroundQuantifiers:
         """Quantifier of each row; equal ones at the top level are made once."""
         if source is None:
             return self._made(block.pieces, ground.pieces, np.arange(count), np.arange(count))
@@ -171,7 +171,7 @@ class Quantifiers:
         shape = quantified(block)
         codes = self._outer_codes(shape, template)
         _, first, group = np.unique(codes, return_index=True, return_inverse=True)
-        known, shared = self.shared.get(shape.pieces, (np.empty(0, np.int64), Found.none(0)))
+        known, shared = self.shared.get(shape.pieces, (np.empty(0, np.int64), GroundQuantifiers.none(0)))
         new = ~np.isin(codes[first], known)
         row_of = np.full(count, ABSENT)
         row_of[first[new]] = np.arange(new.sum())
@@ -194,7 +194,7 @@ class Quantifiers:
 
     def _made(
         self, pieces: Sequence[Conjunction], ground: Sequence[GroundConjunction], row_of: Array, made: Array
-    ) -> Found:
+    ) -> GroundQuantifiers:
         """Make new quantifiers; ``row_of`` [row around it] is the number of its quantifier, or ``ABSENT``."""
         count = len(made)
         settled = np.zeros(count, bool)
@@ -261,9 +261,9 @@ class Quantifiers:
                 own = self.none_fails(rows[:, 1:], dict(enumerate(allowed)))
                 yield from self._single_members([(rows[:, 0], own, (0,))], wanted)
 
-    def _resting(self, alone: Array, joined: Array, settled: Array) -> Found:
+    def _resting(self, alone: Array, joined: Array, settled: Array) -> GroundQuantifiers:
         """Resolve quantifiers of one literal to that literal and give a helper to those of more."""
-        helpers = Found.none(len(settled))
+        helpers = GroundQuantifiers.none(len(settled))
         helpers.settled[:] = settled
         members = np.concatenate([alone, joined])
         counts = np.bincount(members[:, 0], minlength=len(settled))

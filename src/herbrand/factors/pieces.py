@@ -155,10 +155,10 @@ def other_values(size: int, allowed: Allowed) -> Allowed:
 @dataclass(frozen=True)
 class Piece:
     """A conjunction in a factor: ``literals`` (slot of the scope, values it must have), and the weight
-    ``worth`` where all of them hold."""
+    ``log_weight`` where all of them hold."""
 
     literals: tuple[tuple[int, Allowed], ...]
-    worth: float
+    log_weight: float
 
 
 def merge_key(formula: int, instance: Sequence[Argument], named: frozenset[Argument]) -> MergeKey:
@@ -192,7 +192,7 @@ def add_pieces(table: Array, pieces: Iterable[Piece], times: float = 1.0) -> Non
         literals = together(piece.literals)
         if literals is not None:
             places = [literals.get(slot, tuple(range(size))) for slot, size in enumerate(table.shape)]
-            table[np.ix_(*places)] += times * piece.worth
+            table[np.ix_(*places)] += times * piece.log_weight
 
 
 def fits_a_table(sizes: Sequence[int]) -> bool:

@@ -39,13 +39,13 @@ class Origin:
     def holds(self) -> Array:
         """Whether the rows hold, for each combination of values of the axes."""
         assert self.piece is not None
-        return table_of([replace(self.piece, worth=1.0)], self.sizes) > 0
+        return table_of([replace(self.piece, log_weight=1.0)], self.sizes) > 0
 
     @property
     def table(self) -> Array:
         """Log-weight that each row adds to the factor, for each combination of values."""
         assert self.piece is not None
-        return np.where(self.holds, self.piece.worth, 0.0)
+        return np.where(self.holds, self.piece.log_weight, 0.0)
 
 
 def origins_of_classes(

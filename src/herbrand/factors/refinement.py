@@ -80,9 +80,10 @@ class Lifted:
     edge_class: Array
 
 
-def lifted(graph: FactorGraph, worth: float = WORTH_LIFTING) -> Lifted | None:
-    """Graph with one part for each class; None if the classes exceed the share ``worth`` of the axes."""
-    return _Refinement(graph).lifted(worth)
+def lifted(graph: FactorGraph, largest_share: float = WORTH_LIFTING) -> Lifted | None:
+    """Graph with one part for each class; None if the classes exceed the share ``largest_share`` of the
+    axes."""
+    return _Refinement(graph).lifted(largest_share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +107,12 @@ class _Refinement:
         self.somes = np.flatnonzero(graph.table_starts == SOME)
         self.allowed = self._allowed_marks()
 
-    def lifted(self, worth: float) -> Lifted | None:
+    def lifted(self, largest_share: float) -> Lifted | None:
         graph = self.graph
         colours = self._own_colours()
         count = len(np.unique(colours))
         for _ in range(MOST_ROUNDS):
-            if count > worth * graph.axis_count:
+            if count > largest_share * graph.axis_count:
                 return None
             _, sent = self._sent(colours)
             colours = self._received(colours, sent)

@@ -20,7 +20,7 @@ from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.examination import Conclude, Marks
 from herbrand.induction.examples import Examples
 from herbrand.induction.limits import Limits
-from herbrand.induction.search import Found, search
+from herbrand.induction.search import SearchResult, search
 from herbrand.induction.task import Sample, Task
 from herbrand.language.show import show
 from herbrand.language.syntax import Theory
@@ -69,12 +69,12 @@ def extract(
 
 def focused_search(
     examples: Examples, database: Database, matters: dict[str, float], limits: Limits | None = None
-) -> Found:
+) -> SearchResult:
     """Search for clauses over the relevant predicates, the most relevant first; over all if errors are
     left."""
     order = sorted(matters, key=lambda name: -matters[name])
     relevant = [name for name in order if matters[name] > NEGLIGIBLE * matters[order[0]]]
-    narrow = search(examples, database, limits, relevant) if relevant else Found((), 1, 0)
+    narrow = search(examples, database, limits, relevant) if relevant else SearchResult((), 1, 0)
     if narrow.errors and len(relevant) < len(order):
         wider = search(examples, database, limits, order)
         return min(narrow, wider, key=lambda f: f.errors)

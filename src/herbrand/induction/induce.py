@@ -28,7 +28,7 @@ from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
 from herbrand.induction.journal import Journal, journal_at
 from herbrand.induction.limits import NOISE, Effort, Limits
 from herbrand.induction.saved_machine import About, save
-from herbrand.induction.search import Found
+from herbrand.induction.search import SearchResult
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Training
@@ -246,12 +246,12 @@ class _Run:
     watch: Watch | None
     journal: Journal | None
 
-    def found(self) -> tuple[Found, _Trained]:
+    def found(self) -> tuple[SearchResult, _Trained]:
         """Learn by a search, by a machine and another search, or by the better of both."""
         small = max(len(world.objects) for world in self.kept) <= LARGEST
         database, examples = self.tables.database, _examples(self.given, self.tables, self.seed)
         everything = dict.fromkeys(self.given.predicates, 1.0)
-        trained, theory = _Trained(), Found((), len(examples.rows), 0)
+        trained, theory = _Trained(), SearchResult((), len(examples.rows), 0)
         if self.engine != "nlm" or not small:
             # half of the budget is for the search, however long reading took
             theory = self._searched(examples, database, everything, 30)
@@ -268,7 +268,7 @@ class _Run:
 
     def _searched(
         self, examples: Examples, database: Database, matters: dict[str, float], share: float
-    ) -> Found:
+    ) -> SearchResult:
         """Search within the time left, or within ``share`` seconds for each minute of the budget if that is
         more."""
         if self.watch is not None:
@@ -289,7 +289,7 @@ def _digest(theory: Theory, given: GivenWorlds) -> str:
     return made.hexdigest()[:16]
 
 
-def _explains(theory: Found, examples: Examples, noise: float) -> bool:
+def _explains(theory: SearchResult, examples: Examples, noise: float) -> bool:
     """Whether the rules are right up to the noise."""
     positives = int(examples.positive.sum())
     covered = positives - theory.missed + theory.wrong
@@ -395,7 +395,7 @@ def _world(world: GivenWorld) -> World:
 
 
 def _reports(
-    target: str, here: _WorldTables, back: _WorldTables | None, theory: Found, seed: int
+    target: str, here: _WorldTables, back: _WorldTables | None, theory: SearchResult, seed: int
 ) -> tuple[RuleReport, ...]:
     """Report on each rule of the target, with others that the examples do not distinguish from it; ``here``
     are the training worlds, with all derived rows, and ``back`` the held-out ones."""

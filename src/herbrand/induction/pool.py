@@ -57,9 +57,9 @@ class Pool:
             clauses.sort(key=lambda one: one[0])
             del clauses[TIES:]
 
-    def add_wide(self, key: bytes, worth: float, bits: float, clause: Clause) -> None:
-        if worth > self.wide.get(key, (0.0,))[0]:
-            self.wide[key] = (worth, bits, clause)
+    def add_wide(self, key: bytes, saving: float, bits: float, clause: Clause) -> None:
+        if saving > self.wide.get(key, (0.0,))[0]:
+            self.wide[key] = (saving, bits, clause)
 
     def widest(self, most: int) -> list[tuple[bytes, tuple[float, float, Clause]]]:
         """The ``most`` clauses in ``wide`` that would save most bits without their exceptions, best first."""
@@ -89,9 +89,9 @@ class Pool:
                 if before._clauses.get(key) != known
             ],
             "wide": [
-                [key.hex(), worth, bits, clause.to_list()]
-                for key, (worth, bits, clause) in self.wide.items()
-                if before.wide.get(key) != (worth, bits, clause)
+                [key.hex(), saving, bits, clause.to_list()]
+                for key, (saving, bits, clause) in self.wide.items()
+                if before.wide.get(key) != (saving, bits, clause)
             ],
         }
 
@@ -99,8 +99,8 @@ class Pool:
         """Apply the lists of :meth:`changes`."""
         for key, known in changes["clauses"]:
             self._clauses[bytes.fromhex(key)] = [(bits, Clause.from_list(parts)) for bits, parts in known]
-        for key, worth, bits, parts in changes["wide"]:
-            self.wide[bytes.fromhex(key)] = (worth, bits, Clause.from_list(parts))
+        for key, saving, bits, parts in changes["wide"]:
+            self.wide[bytes.fromhex(key)] = (saving, bits, Clause.from_list(parts))
 
     def shrink(self, positive: np.ndarray, needed: set[bytes]) -> None:
         """If there are more than ``MOST`` sets of examples, keep ``MOST // 2`` whose clauses save most bits
@@ -109,9 +109,9 @@ class Pool:
             return
         nothing = Errors.of(np.zeros(self.examples, bool), positive)
 
-        def worth(one: Candidate) -> float:
+        def saving(one: Candidate) -> float:
             return nothing.bits - Errors.of(one.covers, positive).bits - one.bits
 
-        kept = sorted(self.candidates(), key=worth, reverse=True)[: MOST // 2]
+        kept = sorted(self.candidates(), key=saving, reverse=True)[: MOST // 2]
         needed = needed | {self.key(one.covers) for one in kept}
         self._clauses = {key: clauses for key, clauses in self._clauses.items() if key in needed}

@@ -65,7 +65,7 @@ ASIDE = 6
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """Result of a search. ``clauses``: those of invented predicates first; ``missed``: positives that they
     miss; ``wrong``: negatives that they cover; ``ties``: for a clause, others that cover the same examples in
     about as many bits."""
@@ -92,7 +92,7 @@ def search(
     limits: Limits | None = None,
     predicates: Sequence[str] | None = None,
     level: int = 0,
-) -> Found:
+) -> SearchResult:
     """Search for clauses that describe the positives, within the limits.
 
     ``predicates``: those that bodies may use, by default all but the target; ``level``: depth of
@@ -103,7 +103,7 @@ def search(
     used = [p for p in predicates or database.tables if p != examples.target and p in database.tables]
     rng = np.random.default_rng(len(examples.rows))
     chosen = _sampled(examples.positive, limits.sample, rng)
-    best: Found | None = None
+    best: SearchResult | None = None
     for _ in range(ROUNDS):
         setting = Setting(examples.take(chosen), database, tuple(used), level < limits.exceptions)
         theory = _Learner(setting, limits, level).learned()
@@ -127,7 +127,7 @@ def _sampled(positive: np.ndarray, most: int, rng: np.random.Generator) -> Rows:
     return np.sort(np.concatenate(parts))
 
 
-def _wrongly(result: Found, examples: Examples, database: Database, chosen: Rows) -> Rows:
+def _wrongly(result: SearchResult, examples: Examples, database: Database, chosen: Rows) -> Rows:
     """Indices of negatives outside the sample that the clauses derive."""
     if len(chosen) == len(examples.rows) or not result.wrong:
         return chosen[:0]
@@ -136,7 +136,7 @@ def _wrongly(result: Found, examples: Examples, database: Database, chosen: Rows
     return np.flatnonzero(wrong)
 
 
-def _finished(theory: Sequence[Candidate], examples: Examples, database: Database) -> Found:
+def _finished(theory: Sequence[Candidate], examples: Examples, database: Database) -> SearchResult:
     """Evaluate a theory over all examples, after simplifying clauses without exceptions or recursion."""
     clauses: list[Clause] = []
     ties: dict[Clause, tuple[Clause, ...]] = {}
@@ -150,7 +150,7 @@ def _finished(theory: Sequence[Candidate], examples: Examples, database: Databas
             ties[clause] = tuple(other for other in one.ties if other != clause)
     covers = covering(clauses, examples, evaluated(clauses, database))
     errors = Errors.of(covers, examples.positive)
-    return Found(tuple(clauses), errors.missed, errors.wrong, {c: t for c, t in ties.items() if t})
+    return SearchResult(tuple(clauses), errors.missed, errors.wrong, {c: t for c, t in ties.items() if t})
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,15 @@ class Batch:
     predicate after the other.
 
     ``literals`` [grounding, place] are numbers of literals, or one more than the last for none;
-    ``literal_atoms`` and ``allowed`` [literal, value] describe each of them; ``worth`` [grounding]: sign
-    times weight. ``possible`` [atom, value]: mask of the values that an atom has.
-    """
+    ``literal_atoms`` and ``allowed`` [literal, value] describe each of them; ``signed_weights`` [grounding]:
+    sign times weight. ``possible`` [atom, value]: mask of the values that an atom has."""
 
     atoms: dict[str, Tensor]
     possible: Tensor
     literals: Tensor
     literal_atoms: Tensor
     allowed: Tensor
-    worth: Tensor
+    signed_weights: Tensor
     groundings: int
 
     def __len__(self) -> int:
@@ -49,7 +48,7 @@ class Batch:
             shares = torch.softmax(logits, dim=1)
             chances = (shares[self.literal_atoms] * self.allowed).sum(dim=1)
             along = torch.cat([chances, chances.new_ones(1)])[self.literals]
-            messages = _all_but_one(along) * self.worth[:, None]
+            messages = _all_but_one(along) * self.signed_weights[:, None]
             at_literals = chances.new_zeros(len(chances) + 1)
             at_literals.index_add_(0, self.literals.reshape(-1), messages.reshape(-1))
             logits = unary.index_add(0, self.literal_atoms, self.allowed * at_literals[:-1, None])
@@ -74,7 +73,7 @@ class Batches:
     def of(self, drawn: Drawn) -> Batch:
         """The batch of these groundings; those without a latent atom, or false whatever it is, get no row."""
         width = max((len(t.conjunction.literals) for t, _ in drawn), default=0)
-        keys, worths = [], []
+        keys, parts = [], []
         for template, rows in drawn:
             row_keys, possible = self._keys(template, rows)
             keys.append(
@@ -82,11 +81,11 @@ class Batches:
             )
             assert template.weight is not None
             weight = self.evidence.program.weights[template.weight].value
-            worths.append(np.full(int(possible.sum()), template.sign * weight))
+            parts.append(np.full(int(possible.sum()), template.sign * weight))
         table = np.concatenate(keys) if keys else np.empty((0, 0), np.int64)
         latent = (table >= 0).any(axis=1)
         table = table[latent]
-        worth = np.concatenate(worths)[latent] if worths else np.empty(0)
+        signed_weights = np.concatenate(parts)[latent] if parts else np.empty(0)
         literals, places = np.unique(table[table >= 0], return_inverse=True)
         numbers = np.full(table.shape, len(literals))
         numbers[table >= 0] = places.reshape(-1)
@@ -98,7 +97,7 @@ class Batches:
             torch.from_numpy(numbers),
             torch.from_numpy(literal_atoms.reshape(-1)),
             torch.from_numpy(self._allowed()[sets]),
-            torch.from_numpy(worth).float(),
+            torch.from_numpy(signed_weights).float(),
             sum(len(rows) for _, rows in drawn),
         )
 

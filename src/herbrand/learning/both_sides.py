@@ -74,6 +74,6 @@ def label_scale(evidence: Evidence, predicate: str) -> float:
     """Log of the factor by which soft evidence on labels overweights worlds. Soft evidence p should weigh a
     world by p if the atom has the value, and by 1 - p otherwise (by (1 - p) / (k - 1) for one of k values).
     Sums over worlds use the quotient of the two for the former, and 1 for the latter."""
-    _, _, worths = evidence.opinions(predicate)
+    _, _, log_weights = evidence.opinions(predicate)
     others = math.log(max(1, evidence.program.value_count(predicate) - 1))
-    return float((np.logaddexp(0.0, worths - others) + others).sum())
+    return float((np.logaddexp(0.0, log_weights - others) + others).sum())

@@ -99,7 +99,7 @@ class GroundSide:
     ) -> GroundSide:
         grounded = ground(program, budget, min(MOST_GROUNDINGS, int(most_operations / A_GROUNDING)))
         groundings = Groundings(grounded, parameters)
-        built = ground_graph(grounded, budget, by_formula=False, worths=groundings.without_learned())
+        built = ground_graph(grounded, budget, by_formula=False, log_weights=groundings.without_learned())
         elimination = planned_entirely(Core.whole(chained(built.graph), grounded.atoms.count), budget)
         Exact(budget, most_operations).refuse_too_much(elimination)
         if elimination.run().total == -math.inf:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from herbrand.factors.ground_graph import row_worths
+from herbrand.factors.ground_graph import row_log_weights
 from herbrand.factors.program_graph import ProgramGraph
 from herbrand.learning.parameters import Parameters
 from herbrand.program.ground import Ground
@@ -33,13 +33,13 @@ class Groundings:
         self.places: list[np.ndarray] = []
         """Entries of the graph for which groundings hold, [grounding, place]."""
         self.numbers: list[np.ndarray] = []
-        self.worths: list[np.ndarray] = []
+        self.log_weights: list[np.ndarray] = []
         self.settled: dict[int, float] = {}
 
     def without_learned(self) -> list[float | None]:
         """Worth of a row of each template, 0 if its weight is learned; ``None`` if it never counts."""
-        worths = enumerate(row_worths(self.ground))
-        return [0.0 if number in self.columns_of else worth for number, worth in worths]
+        log_weights = enumerate(row_log_weights(self.ground))
+        return [0.0 if number in self.columns_of else log_weight for number, log_weight in log_weights]
 
     def gather(self, built: ProgramGraph, tables: np.ndarray, axes: np.ndarray) -> None:
         """Record the entries for which groundings hold; ``tables`` [factor] and ``axes`` [axis]: where the
@@ -50,14 +50,14 @@ class Groundings:
                     holds = np.flatnonzero(origin.holds.reshape(-1))
                     self.places.append(begins[origin.places][:, None] + holds)
                     self.numbers.append(self.columns_of[origin.template][origin.rows])
-                    self.worths.append(np.full(len(origin.rows), self._worth(origin.template)))
+                    self.log_weights.append(np.full(len(origin.rows), self._log_weight(origin.template)))
         for template, rows in built.always:
             if template in self.columns_of:
                 columns, counts = np.unique(self.columns_of[template][rows], return_counts=True)
                 for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
-                    self.settled[column] = self.settled.get(column, 0.0) + self._worth(template) * count
+                    self.settled[column] = self.settled.get(column, 0.0) + self._log_weight(template) * count
 
-    def _worth(self, number: int) -> float:
+    def _log_weight(self, number: int) -> float:
         """Coefficient of the weight for a grounding of a template."""
         template = self.ground.templates[number]
         return float(template.template.sign * template.multiplicity)
@@ -80,8 +80,10 @@ class Groundings:
         width = len(self.parameters)
         if not self.places:
             return csr_array((0, width))
-        worths, numbers = np.concatenate(self.worths), np.concatenate(self.numbers)
-        return csr_array((worths, numbers, np.arange(len(worths) + 1)), shape=(len(worths), width))
+        log_weights, numbers = np.concatenate(self.log_weights), np.concatenate(self.numbers)
+        return csr_array(
+            (log_weights, numbers, np.arange(len(log_weights) + 1)), shape=(len(log_weights), width)
+        )
 
     @cached_property
     def certain(self) -> np.ndarray:

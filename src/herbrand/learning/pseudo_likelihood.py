@@ -202,7 +202,7 @@ class _Difference:
     codes: np.ndarray
     by: np.ndarray  # [atom, alternative]
     columns: np.ndarray | None
-    worth: float
+    log_weight: float
 
     @classmethod
     def of(cls, world: Example, flip: Flips, columns: np.ndarray | None) -> _Difference:
@@ -231,7 +231,7 @@ def _stacked(
     for difference in differences:
         atoms = np.searchsorted(touched, difference.codes)
         if difference.columns is None:
-            np.add.at(offsets, atoms, difference.by * difference.worth)
+            np.add.at(offsets, atoms, difference.by * difference.log_weight)
             continue
         for alternative in range(alternatives):
             rows.append(atoms)

@@ -60,7 +60,7 @@ class WeightedGraph:
         """Build the graph; raise BudgetError if the groundings do not fit."""
         grounded = ground(program, budget)
         groundings = Groundings(grounded, parameters)
-        built = ground_graph(grounded, budget, worths=groundings.without_learned())
+        built = ground_graph(grounded, budget, log_weights=groundings.without_learned())
         graph = own_tables(built.graph, budget)
         groundings.gather(built, graph.table_starts + len(graph.unary), graph.starts)
         same = np.arange(graph.axis_count), np.arange(graph.edge_count)

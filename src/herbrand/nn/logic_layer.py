@@ -365,7 +365,7 @@ class LogicLayer(Layer):
         """The next logits, with each statement's messages at weight 1 clipped before they are weighted."""
         zeros = {name: torch.zeros_like(table) for name, table in marginals.items()}
 
-        def speak(weights: Sequence[float]) -> dict[str, Tensor]:
+        def compute_messages(weights: Sequence[float]) -> dict[str, Tensor]:
             number = list(weights).index(1.0)
             plan, rest = self._plan(number), self.rests[number]
             messages = plan(marginals, prepared[number], plan.constant(prepared[number], zeros))
@@ -376,7 +376,7 @@ class LogicLayer(Layer):
 
         assert self.problem.clip is not None
         weights = self._all_weights(next(iter(marginals.values()), torch.zeros(())))
-        clipped_messages = clipped(self.problem.unknowns, speak, weights, self.problem.clip)
+        clipped_messages = clipped(self.problem.unknowns, compute_messages, weights, self.problem.clip)
         return (
             {name: table + clipped_messages[name] for name, table in unary.items()}
             if clipped_messages

@@ -112,9 +112,9 @@ class AlikeConstants:
     def _facts(self, predicate: Predicate, type_name: str) -> Iterator[tuple[int, object]]:
         """Yield each fact on a constant of the type, with the constant replaced by ``ITSELF``."""
         known = self.evidence.known(predicate.name)
-        about, values, worths = self.evidence.weights(predicate.name)
+        about, values, log_weights = self.evidence.weights(predicate.name)
         codes, settled = np.append(known.codes, about), np.append(known.values, values)
-        added = np.append(np.zeros(len(known.codes)), worths)
+        added = np.append(np.zeros(len(known.codes)), log_weights)
         rows = np.column_stack(arguments_of(codes, known.sizes)).tolist()
         own = [place for place, name in enumerate(predicate.types) if name == type_name]
         for number, row in enumerate(rows):

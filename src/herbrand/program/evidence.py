@@ -191,8 +191,8 @@ class Evidence:
 
     def settled_opinions(self, predicate: str) -> float:
         """Log-weight that soft evidence on settled atoms adds to every world."""
-        codes, values, worths = self.opinions(predicate)
-        return float(worths[self.known(predicate).lookup(codes) == values].sum())
+        codes, values, log_weights = self.opinions(predicate)
+        return float(log_weights[self.known(predicate).lookup(codes) == values].sum())
 
     def weighs(self, predicate: str) -> bool:
         """Whether facts on this predicate may add to log-weights."""
@@ -201,22 +201,22 @@ class Evidence:
 
     def weights(self, predicate: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Everything that facts add to log-weights: soft evidence, and minus infinity for excluded values."""
-        codes, values, worths = self.opinions(predicate)
+        codes, values, log_weights = self.opinions(predicate)
         barred, excluded = self.excluded(predicate)
         if not len(barred):
-            return codes, values, worths
+            return codes, values, log_weights
         never = np.full(len(barred), -math.inf)
-        return np.append(codes, barred), np.append(values, excluded), np.append(worths, never)
+        return np.append(codes, barred), np.append(values, excluded), np.append(log_weights, never)
 
     def weight_rows(self, predicate: str, codes: Keys) -> np.ndarray:
         """Log-weight that facts add for each value of these atoms, which must be distinct: [atom,
         value]."""
         added = np.zeros((len(codes), self.program.value_count(predicate)))
-        about, values, worths = self.weights(predicate)
+        about, values, log_weights = self.weights(predicate)
         order = np.argsort(codes, kind="stable")
         places = places_among(codes[order], about)
         hit = places >= 0
-        np.add.at(added, (order[places[hit]], values[hit]), worths[hit])
+        np.add.at(added, (order[places[hit]], values[hit]), log_weights[hit])
         return added
 
     def coded(self, predicate: str, row: Sequence[int]) -> tuple[Keys, int]:

@@ -174,9 +174,9 @@ class GroundTemplate:
     bindings: Bindings
     multiplicity: int = 1
 
-    def worth(self, program: Program) -> float:
+    def log_weight(self, program: Program) -> float:
         """Log-weight that a row adds to a world."""
-        return program.worth(self.template) * self.multiplicity if self.multiplicity else 0.0
+        return program.log_weight(self.template) * self.multiplicity if self.multiplicity else 0.0
 
     @property
     def bound_names(self) -> list[str]:
@@ -294,18 +294,17 @@ class _LatentCodes(Mapping[str, np.ndarray]):
 class OwnWeights:
     """Log-weights of single atoms from facts: soft evidence, and values that atoms are known not to have.
 
-    ``worths[i]`` is added to the log-weight of worlds in which atom ``atoms[i]`` has value ``values[i]``; an
-    atom may occur more than once. ``constant``: the sum of those about settled atoms.
-    """
+    ``log_weights[i]`` is added to the log-weight of worlds in which atom ``atoms[i]`` has value
+    ``values[i]``; an atom may occur more than once. ``constant``: the sum of those about settled atoms."""
 
     atoms: np.ndarray
     values: np.ndarray
-    worths: np.ndarray
+    log_weights: np.ndarray
     constant: float
 
     def items(self) -> Iterator[tuple[int, int, float]]:
         """Iterate over atoms, values and log-weights."""
-        return zip(self.atoms.tolist(), self.values.tolist(), self.worths.tolist(), strict=True)
+        return zip(self.atoms.tolist(), self.values.tolist(), self.log_weights.tolist(), strict=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +323,7 @@ class Ground:
 
     def own_weights(self) -> OwnWeights:
         """Log-weights from facts for all latent atoms."""
-        atoms, values, worths = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        atoms, values, log_weights = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         constant = 0.0
         for predicate in filter(self.evidence.weighs, self.program.signature.predicates):
             codes, about, added = self.evidence.weights(predicate)
@@ -334,8 +333,10 @@ class Ground:
             if latent.any():
                 atoms.append(self.atoms.numbers(predicate, codes[latent]))
                 values.append(about[latent])
-                worths.append(added[latent])
-        return OwnWeights(np.concatenate(atoms), np.concatenate(values), np.concatenate(worths), constant)
+                log_weights.append(added[latent])
+        return OwnWeights(
+            np.concatenate(atoms), np.concatenate(values), np.concatenate(log_weights), constant
+        )
 
 
 def ground(program: Program, budget: Budget = UNLIMITED, most_rows: float = math.inf) -> Ground:

@@ -128,10 +128,10 @@ class Template:
 
     def __str__(self) -> str:
         times = "" if abs(self.sign) == 1 else f"{abs(self.sign):g} "
-        worth = (
+        log_weight = (
             "forbidden" if self.weight is None else f"{'-' if self.sign < 0 else '+'}{times}w{self.weight}"
         )
-        return f"{worth}  {self.conjunction}"
+        return f"{log_weight}  {self.conjunction}"
 
 
 def different(left: Argument, right: Argument) -> Pair:
@@ -298,7 +298,7 @@ class Program:
         impossible = any(not table.values.all() for table in self.tables)
         return impossible or any(template.weight is None for template in self.templates)
 
-    def worth(self, template: Template) -> float:
+    def log_weight(self, template: Template) -> float:
         """Log-weight that a row of the template adds to a world; minus infinity if it is forbidden."""
         if template.weight is None:
             return -math.inf

@@ -138,7 +138,7 @@ def _start(predicate: str, atoms: Relation, layout: BeliefLayout, evidence: Stor
     """Initial rows of these atoms from the facts; many-valued ones have a row for each possible value."""
     tables, columns, value = evidence.tables(predicate), layout.columns, column("value")
     rows = atoms.left_join(evidence.settled(predicate), columns, value=LATENT).let(latent=value == LATENT)
-    opinions = evidence.opinion_rows(predicate).renamed(u="worth", val="about")
+    opinions = evidence.opinion_rows(predicate).renamed(u="log_weight", val="about")
     if layout.valued:
         barred = evidence.relation(tables.false, predicate).renamed(val=f"a{len(columns)}")
         rows = rows.join(evidence.queries.numbers("val", evidence.program.value_count(predicate)))
@@ -203,8 +203,8 @@ def bound_part(layout: BeliefLayout, step: int, queries: Scratch) -> float:
     entropy = greater(z, 0.0) + log(1.0 + exp(-magnitude(z))) - z * q
     if layout.valued:
         entropy = choose(q > 0.0, -q * log(q), 0.0)
-    worth = column("u") * q + choose(column("latent"), entropy, 0.0)
-    listed = layout.rows(step, queries).scalar(total(worth))
+    expected = column("u") * q + choose(column("latent"), entropy, 0.0)
+    listed = layout.rows(step, queries).scalar(total(expected))
     return listed + (layout.others.entropy if layout.others is not None else 0.0)
 
 

@@ -111,21 +111,21 @@ class StoredEvidence(Evidence):
         return replace(true, needed=False)
 
     def opinion_rows(self, predicate: str) -> Stored:
-        """Soft evidence: arguments, the value it is ``about``, and the ``worth`` that it adds to a
+        """Soft evidence: arguments, the value it is ``about``, and the ``log_weight`` that it adds to a
         log-weight."""
         columns = self.columns(predicate)
         rows = self.relation(self.tables(predicate).soft, predicate, odds="float")
         if not self.is_valued(predicate):
-            return rows.let(about=1, worth=column("odds")).only(*columns, "about", "worth")
+            return rows.let(about=1, log_weight=column("odds")).only(*columns, "about", "log_weight")
         others = math.log(max(1, self.program.value_count(predicate) - 1))
-        named = rows.renamed(about=f"a{len(columns)}", worth="odds")
-        return named.let(worth=column("worth") + others)
+        named = rows.renamed(about=f"a{len(columns)}", log_weight="odds")
+        return named.let(log_weight=column("log_weight") + others)
 
     def settled_opinions(self, predicate: str) -> float:
         if not self.tables(predicate).counts[2]:
             return 0.0
         joined = self.opinion_rows(predicate).join(self.settled(predicate), self.columns(predicate))
-        return joined.where(column("value") == column("about")).scalar(total(column("worth")))
+        return joined.where(column("value") == column("about")).scalar(total(column("log_weight")))
 
     def _known(self, predicate: str) -> Known:
         sizes, (true, false, _) = self.sizes(predicate), self.tables(predicate).counts

@@ -129,9 +129,9 @@ class StoredMeanField:
         received: dict[str, list[Relation]] = {name: [] for name in state.layouts}
         everywhere: list[tuple[int, Relation]] = []
         for sender, counts in state.senders:
-            worth = _worth(counts, weights)
-            for place, reading in sender.readings if worth else ():
-                message = sender.message(place, beliefs, worth)
+            coefficient = _coefficient(counts, weights)
+            for place, reading in sender.readings if coefficient else ():
+                message = sender.message(place, beliefs, coefficient)
                 if message.rows is not None:
                     received[reading.source].append(message.rows)
                 if message.everywhere is not None:
@@ -166,7 +166,9 @@ class StoredMeanField:
         """Expected log-weight plus entropy: a lower bound of log Z."""
         evidence, step = state.evidence, state.step
         weights = _weights(evidence.program)
-        products = ((sender, _worth(own, weights)) for sender, own in (*state.constants, *state.senders))
+        products = (
+            (sender, _coefficient(own, weights)) for sender, own in (*state.constants, *state.senders)
+        )
         total = expected(products, state.beliefs)
         rows = math.fsum(bound_part(layout, step, evidence.queries) for layout in state.layouts.values())
         constant = sum(
@@ -256,5 +258,5 @@ def _weights(program: Program) -> list[float]:
     return [0.0 if weight.by else weight.value for weight in program.weights]
 
 
-def _worth(counts: Mapping[int, float], weights: list[float]) -> float:
+def _coefficient(counts: Mapping[int, float], weights: list[float]) -> float:
     return math.fsum(weights[weight] * count for weight, count in counts.items())

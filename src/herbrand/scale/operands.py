@@ -72,14 +72,14 @@ class Sender:
         """The latent literals, with their places."""
         return [(place, one) for place, one in enumerate(self.product.operands) if isinstance(one, Reading)]
 
-    def message(self, place: int, beliefs: Beliefs, worth: float) -> Message:
+    def message(self, place: int, beliefs: Beliefs, coefficient: float) -> Message:
         """The message to the literal at ``place``."""
         reading = self.product.operands[place]
         assert isinstance(reading, Reading)
         sums = self._contracted(place, beliefs)
         valued = self.evidence.is_valued(reading.source)
         opposite = reading.allowed == FALSE and not valued
-        value = column(VALUE) * (-worth if opposite else worth)
+        value = column(VALUE) * (-coefficient if opposite else coefficient)
         rows, everywhere = sums.rows, sums.everywhere
         if rows is not None:
             at = dict(zip(reading.axes, map(column, sums.columns), strict=True))
@@ -164,7 +164,7 @@ class Sender:
 
 def expected(products: Iterable[tuple[Sender, float]], beliefs: Beliefs) -> float:
     """Sum of the products' values, each times its weight."""
-    weighed = [(sender, worth) for sender, worth in products if worth]
+    weighed = [(sender, coefficient) for sender, coefficient in products if coefficient]
     terms = ((number, rows) for number, (one, _) in enumerate(weighed) for rows in one.terms(beliefs))
     return math.fsum(weighed[number][1] * value for number, value in sums(terms).items())
 

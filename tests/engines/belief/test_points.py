@@ -143,7 +143,7 @@ def test_a_table_is_what_its_pieces_are_worth(
         pieces.append(Piece(tuple(literals), worth))
     table = table_of(pieces, sizes)
     for case in np.ndindex(*sizes):
-        worth = [p.worth for p in pieces if all(case[slot] in allowed for slot, allowed in p.literals)]
+        worth = [p.log_weight for p in pieces if all(case[slot] in allowed for slot, allowed in p.literals)]
         assert table[case] == pytest.approx(math.fsum(worth) if FORBIDDEN not in worth else FORBIDDEN)
 
 

@@ -213,7 +213,7 @@ def test_atoms_that_are_one_share_what_they_are_told(
     logits = {"p": torch.from_numpy(rng.normal(size=8))}
     marginals = unknowns.marginals(logits)["p"]
     told = torch.from_numpy(rng.normal(size=8))
-    heard = unknowns.heard({"p": told})["p"]
+    heard = unknowns.gathered_at_leaders({"p": told})["p"]
     gathered = unknowns.gathered({"p": told})["p"]
     for atom in range(8):
         if atom in followers:

@@ -146,13 +146,13 @@ class Rounds:
 
         ``d`` is not a number if a message leaves its atom no value.
         """
-        heard = self._heard(family, messages, totals, kinds)
+        incoming = self._incoming(family, messages, totals, kinds)
         terms = {
             name: self._terms(family, slot, value)
             for slot in range(family.width)
             for value, name in enumerate(family.names("o", slot))
         }
-        summed_up = _log_sums(heard, terms)
+        summed_up = _log_sums(incoming, terms)
         fresh = {
             name: self._near(level)
             for slot in range(family.width)
@@ -192,18 +192,18 @@ class Rounds:
     ) -> float:
         """Sum over factors, less that over their edges."""
         entries = product(*map(range, family.sizes))
-        worths = [
-            summed(worth, *(column(f"h{slot}_{value}") for slot, value in enumerate(values)))
-            for worth, values in zip(self._worths(family), entries, strict=True)
+        entry_sums = [
+            summed(potential, *(column(f"h{slot}_{value}") for slot, value in enumerate(values)))
+            for potential, values in zip(self._potential_entries(family), entries, strict=True)
         ]
         edges = {
             f"e{slot}": [
-                column(message) + column(heard)
-                for message, heard in zip(family.names("m", slot), family.names("h", slot), strict=True)
+                column(message) + column(incoming)
+                for message, incoming in zip(family.names("m", slot), family.names("h", slot), strict=True)
             ]
             for slot in range(family.width)
         }
-        sums = _log_sums(self._heard(family, messages, totals, kinds), {"own": worths, **edges})
+        sums = _log_sums(self._incoming(family, messages, totals, kinds), {"own": entry_sums, **edges})
         gain = column("own") - summed(*(column(name) for name in edges))
         return float(sums.scalar(total(column("n") * gain if self.lifted else gain)))
 
@@ -218,20 +218,22 @@ class Rounds:
         counts = ["n", *(f"x{slot}" for slot in range(family.width))] if self.lifted else []
         return [*family.slots, "kind", *counts]
 
-    def _heard(self, family: Family, messages: R, totals: Mapping[int, R], kinds: R | None) -> R:
+    def _incoming(self, family: Family, messages: R, totals: Mapping[int, R], kinds: R | None) -> R:
         """Rows with ``h0_0`` ...: the messages of atoms to the factor, without one copy of its own; and the
         entries ``t0`` ... of its potential, if there are several."""
-        heard, letters = messages, "vi" if self.barring else "v"
+        incoming, letters = messages, "vi" if self.barring else "v"
         for slot, size in enumerate(family.sizes):
             sums = {
                 f"{letter}{slot}_{value}": column(f"{letter}{value}")
                 for letter in letters
                 for value in range(size)
             }
-            heard = heard.join(totals[size].select(**{f"s{slot}": column("atom")}, **sums), [f"s{slot}"])
+            incoming = incoming.join(
+                totals[size].select(**{f"s{slot}": column("atom")}, **sums), [f"s{slot}"]
+            )
         if len(family.potentials) > 1:
             assert kinds is not None
-            heard = heard.join(kinds, ["kind"])
+            incoming = incoming.join(kinds, ["kind"])
         gathered = {
             f"g{slot}_{value}": self._without(slot, value)
             for slot, size in enumerate(family.sizes)
@@ -244,7 +246,7 @@ class Rounds:
                 family.names("h", slot), self._levelled(family.names("g", slot)), strict=True
             )
         }
-        return heard.let(**gathered).let(**levelled)
+        return incoming.let(**gathered).let(**levelled)
 
     def _without(self, slot: int, value: int) -> Expression:
         message, all_messages = column(f"m{slot}_{value}"), column(f"v{slot}_{value}")
@@ -267,18 +269,20 @@ class Rounds:
         near = greater(message, -FARTHEST)
         return choose(message == NEVER, NEVER, near) if self.barring else near
 
-    def _worths(self, family: Family) -> list[Expression]:
+    def _potential_entries(self, family: Family) -> list[Expression]:
         """Entries of the potential, in C order."""
         first = family.potentials[0]
         if len(family.potentials) > 1:
             return [column(f"t{entry}") for entry in range(first.size)]
-        return [literal(worth) for worth in first.reshape(-1).tolist()]
+        return [literal(potential) for potential in first.reshape(-1).tolist()]
 
     def _terms(self, family: Family, slot: int, value: int) -> list[Expression]:
         """Log-terms of the message to a slot's value, one for each entry with it."""
         return [
-            summed(worth, *(column(f"h{j}_{v}") for j, v in enumerate(values) if j != slot))
-            for worth, values in zip(self._worths(family), product(*map(range, family.sizes)), strict=True)
+            summed(potential, *(column(f"h{j}_{v}") for j, v in enumerate(values) if j != slot))
+            for potential, values in zip(
+                self._potential_entries(family), product(*map(range, family.sizes)), strict=True
+            )
             if values[slot] == value
         ]
 

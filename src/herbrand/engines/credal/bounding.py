@@ -23,7 +23,7 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import IntervalExplanation
 from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
-from herbrand.engines.choice import Choice, Refused, offered, unasked
+from herbrand.engines.choice import Choice, Refused, chosen_by_name, offered
 from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.question import TOLERANCE, BoundQuestion, BoundSettings, read_bound_question
@@ -166,7 +166,7 @@ def chosen(
             return offer
         _tell(note, f"engine {last}, as {candidate} is too dear or cannot: {_why_not(offer)}")
     engine = engine_named("bound", last if name == "auto" else name, settings)
-    return unasked(engine, settings, network, question)
+    return chosen_by_name(engine, settings, network, question)
 
 
 def _why_not(offer: Choice | Refused) -> str:

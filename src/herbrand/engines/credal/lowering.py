@@ -181,7 +181,7 @@ class Lowering:
         given = None if bound.given is None else self.shape(bound.given)
         sentence = sentence_of(event, given, bound)
         if given != FALSE:
-            links = self._unsaid_links(renamed_apart(bound), sentence, self._number_of)
+            links = self._unimplied_links(renamed_apart(bound), sentence, self._number_of)
             gathered.link(np.array(links, np.int64).reshape(-1, 2))
         if sentence is not None:
             event, given, atoms = sentence
@@ -189,7 +189,7 @@ class Lowering:
             rows.singles.append((atoms, bound.lower, bound.upper, number))
         return {}
 
-    def _unsaid_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
+    def _unimplied_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
         """The links of a renamed bound as written, in columns, if its sentence does not imply all of them."""
         types = variable_types(formulas_in(bound), self.program.signature)
 
@@ -375,7 +375,7 @@ class Lowering:
 
             sentence = sentence_of(shape_of(bound.event, column), condition, bound, way_out)
             if condition != FALSE:
-                links = self._unsaid_links(stated, sentence, column)
+                links = self._unimplied_links(stated, sentence, column)
                 self._refuse_too_many_links(len(links) * len(members), bound)
                 gathered.link(values[members][:, np.array(links, np.int64).reshape(-1, 2)].reshape(-1, 2))
             if sentence is None:

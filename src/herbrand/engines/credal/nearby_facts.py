@@ -8,7 +8,7 @@ may.
 >>> from herbrand.engines.credal.lowering import credal_network
 >>> theory = hb.parse("predicate a\\npredicate b\\npredicate c\\nP(a | b) <= 0.5\\nP(c) <= 0.5\\nb\\nnot c")
 >>> facts = NearbyFacts(credal_network(hb.Model(theory).program), markov=True)
->>> facts.bearing_on([0]), facts.bearing_on([2]), list(facts.apart_from([[0]]))
+>>> facts.relevant_to([0]), facts.relevant_to([2]), list(facts.apart_from([[0]]))
 ({1: True}, {2: False}, [{2: False}])
 """
 
@@ -60,7 +60,7 @@ class NearbyFacts:
         tied = near if near.isdisjoint(self._cyclic) else near | self._cyclic
         return tied & self._by_component.keys()
 
-    def bearing_on(self, atoms: Sequence[int]) -> dict[int, bool]:
+    def relevant_to(self, atoms: Sequence[int]) -> dict[int, bool]:
         """The facts that may matter to a query over these atoms."""
         near = sorted(self._near(atoms))
         return {atom: truth for one in near for atom, truth in self._by_component[one].items()}

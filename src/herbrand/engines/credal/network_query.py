@@ -137,7 +137,7 @@ class NetworkQuestion:
 
     def _made_part(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
         query = self._related(query)
-        facts = self.facts.bearing_on(query.atoms)
+        facts = self.facts.relevant_to(query.atoms)
         touched = sorted({self._piece[atom] for atom in (*query.atoms, *facts)})
         event = settled(query.event.over_atoms(), facts)
         condition = TRUE if query.given is None else settled(query.given.over_atoms(), facts)
@@ -162,13 +162,13 @@ class NetworkQuestion:
     def atom_of(self, query: BoundQuery) -> int | None:
         """The atom of a query for one atom without relevant condition or facts; else ``None``."""
         query = self._related(query)
-        if query.event.shape != 0 or query.given is not None or self.facts.bearing_on(query.atoms):
+        if query.event.shape != 0 or query.given is not None or self.facts.relevant_to(query.atoms):
             return None
         return query.event.atoms[0]
 
     def closed_form(self, query: BoundQuery) -> tuple[End, End] | None:
         """The ends of a query in closed form; ``None`` where it has none."""
-        if not query.event.atoms and query.given is None and not self.facts.bearing_on(()):
+        if not query.event.atoms and query.given is None and not self.facts.relevant_to(()):
             sure = End(truth := float(query.event.shape == TRUE), truth, 0)
             return sure, sure
         if query.event.shape != 0 or not self.forward.settled[atom := query.event.atoms[0]]:
@@ -184,13 +184,13 @@ class NetworkQuestion:
         given = {} if query.given is None else literals_of(query.given.over_atoms())
         if given is None:
             return None
-        facts = self.facts.bearing_on(query.atoms)
+        facts = self.facts.relevant_to(query.atoms)
         excluded = any(facts.get(atom, truth) != truth for atom, truth in given.items())
         return None if excluded else {**facts, **given}
 
     def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
         """The error that the condition of a query has upper probability 0."""
-        return cannot_be_given(query, bool(self.facts.bearing_on(query.atoms)))
+        return cannot_be_given(query, bool(self.facts.relevant_to(query.atoms)))
 
 
 @lru_cache(maxsize=1)

@@ -92,9 +92,9 @@ def least(
             most = zoom * LESS_ZOOM
             continue
         point, multipliers, off = nearer, closer.multipliers, left
-    doubt = _worth(costs, scaled, multipliers) @ (off + POINT_ERROR) + POINT_ERROR * np.abs(costs) @ np.abs(
-        point
-    )
+    doubt = _sensitivity(costs, scaled, multipliers) @ (off + POINT_ERROR) + POINT_ERROR * np.abs(
+        costs
+    ) @ np.abs(point)
     reached = float(costs @ point + doubt)
     bound = proved(costs, scaled, multipliers)
     if bound == -math.inf:
@@ -114,7 +114,7 @@ def _off(program: LinearProgram, point: np.ndarray) -> np.ndarray:
     return np.maximum(np.concatenate([rows, np.maximum(program.lower - point, point - program.upper)]), 0.0)
 
 
-def _worth(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> np.ndarray:
+def _sensitivity(cost: np.ndarray, program: LinearProgram, multipliers: np.ndarray) -> np.ndarray:
     """Sensitivity of the minimum to the end of each row, then of each range; 0 for ranges of one number."""
     left = np.where(program.upper > program.lower, cost - program.rows.T @ multipliers, 0.0)
     return np.abs(np.concatenate([multipliers, left]))

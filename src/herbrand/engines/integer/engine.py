@@ -121,7 +121,7 @@ class Integer:
                 linear.at_most_of_groups(*groups[-1])
                 continue
             grounded.append(ground_template(template, evidence, atoms, within, most))
-            linear.conjunction(grounded[-1].conjunction, grounded[-1].worth(program))
+            linear.conjunction(grounded[-1].conjunction, grounded[-1].log_weight(program))
             if linear.entry_count > most:
                 needed = readable(BYTES_AN_ENTRY * linear.entry_count)
                 raise BudgetError(
@@ -129,8 +129,8 @@ class Integer:
                 )
         grounding = Ground(program, evidence, atoms, tuple(grounded))
         own = grounding.own_weights()
-        for atom, value, worth in within.each(own.items()):
-            linear.value(atom, value, worth)
+        for atom, value, log_weight in within.each(own.items()):
+            linear.value(atom, value, log_weight)
         derived = Derived(grounding, linear, within) if program.uncertain else None
         return IntegerState(grounding, question, linear, tuple(groups), own, derived=derived)
 
@@ -262,14 +262,14 @@ def _log_weight(state: IntegerState, values: np.ndarray) -> float:
     if state.derived is not None and not state.derived.agrees(values):
         return -math.inf
     for template in state.ground.templates:
-        worth = template.worth(state.ground.program)
-        count = int(rows_that_hold(template.conjunction, values).sum()) if worth else 0
-        total += worth * count if count else 0.0
+        log_weight = template.log_weight(state.ground.program)
+        count = int(rows_that_hold(template.conjunction, values).sum()) if log_weight else 0
+        total += log_weight * count if count else 0.0
     for groups, atoms, limits, allowed in state.groups:
         if (np.bincount(groups, np.isin(values[atoms], allowed), minlength=len(limits)) > limits).any():
             return -math.inf
     own = state.own
-    return total + float(own.worths[values[own.atoms] == own.values].sum())
+    return total + float(own.log_weights[values[own.atoms] == own.values].sum())
 
 
 def _shares(atoms: LatentAtoms, values: np.ndarray) -> np.ndarray:

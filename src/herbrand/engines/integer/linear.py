@@ -80,18 +80,18 @@ class Linear:
 
     # Literals
 
-    def value(self, atom: int, value: int, worth: float) -> None:
-        """Add ``worth`` to the log-weight of worlds in which an atom has a value; minus
+    def value(self, atom: int, value: int, log_weight: float) -> None:
+        """Add ``log_weight`` to the log-weight of worlds in which an atom has a value; minus
         infinity forbids it."""
-        if worth == -math.inf:
+        if log_weight == -math.inf:
             self.at_most(np.array([[atom]]), [(value,)], np.zeros(1))
             return
         two = self.value_counts[atom] == 2
         column = int(self.offset[atom]) + (0 if two else value)
         if two and value == 0:
-            self.constant += worth
-            worth = -worth
-        self.objective[0][column] += worth
+            self.constant += log_weight
+            log_weight = -log_weight
+        self.objective[0][column] += log_weight
 
     def _literal(
         self, rows: np.ndarray, atoms: np.ndarray, allowed: Sequence[int], sign: float
@@ -131,11 +131,11 @@ class Linear:
 
     # Conjunctions
 
-    def conjunction(self, ground: GroundConjunction, worth: float) -> None:
-        """Add ``worth`` for every row of a conjunction that holds; minus infinity forbids each."""
-        if not len(ground) or not worth:
+    def conjunction(self, ground: GroundConjunction, log_weight: float) -> None:
+        """Add ``log_weight`` for every row of a conjunction that holds; minus infinity forbids each."""
+        if not len(ground) or not log_weight:
             return
-        if worth == -math.inf:
+        if log_weight == -math.inf:
             parts = ground.atoms.shape[1] + len(ground.blocks)
             limits = np.full(len(ground), parts - 1.0)
             rows = self._at_most(limits)
@@ -146,12 +146,12 @@ class Linear:
             latent = atoms[atoms != SATISFIED]
             if len(latent) == len(atoms) and (self.value_counts[latent] == 2).all():
                 sign = 1.0 if ground.allowed[0] == (1,) else -1.0
-                np.add.at(self.objective[0], self.offset[latent], sign * worth)
-                self.constant += 0.0 if sign > 0 else worth * len(latent)
+                np.add.at(self.objective[0], self.offset[latent], sign * log_weight)
+                self.constant += 0.0 if sign > 0 else log_weight * len(latent)
                 return
         place = len(self.objective)  # truth variables come before those of the parts
-        self._truth(ground, holds_at_most=worth > 0)
-        self.objective[place] += worth
+        self._truth(ground, holds_at_most=log_weight > 0)
+        self.objective[place] += log_weight
 
     def _truth(self, ground: GroundConjunction, *, holds_at_most: bool) -> Columns:
         """Variable for the truth of each row, bounded from above by it if ``holds_at_most``,

@@ -54,7 +54,7 @@ class _Supposing:
     def log_odds(self, scale: float) -> float:
         return log_odds(*(self.problem(scale, holds).total for holds in (True, False)))
 
-    def worths(self) -> np.ndarray:
+    def log_weights(self) -> np.ndarray:
         """The weights, and 1 for soft evidence."""
         return np.array([*(w.value for w in self.evidence.program.weights), 1.0])
 
@@ -65,7 +65,7 @@ class _Supposing:
         return np.array([yes - no for yes, no in cases])
 
     def reasons(self, slopes: np.ndarray) -> tuple[Reason, ...]:
-        return tuple(_named(self.evidence.program, slopes * self.worths()))
+        return tuple(_named(self.evidence.program, slopes * self.log_weights()))
 
 
 def _named(program: Program, shares: np.ndarray) -> list[Reason]:

@@ -208,5 +208,5 @@ def _cost(state: LiftedState) -> Cost:
 def lifted(budget: Budget = UNLIMITED, most_operations: float = Lifted.most_operations) -> Fallback:
     """Counting, with ground elimination for what it refuses."""
     counting = Lifted(budget, most_operations)
-    says, refusal = "answered by ground elimination", "lifted inference does not apply"
-    return Fallback(counting, counting.exact, says, refusal)
+    second_label, refusal = "answered by ground elimination", "lifted inference does not apply"
+    return Fallback(counting, counting.exact, second_label, refusal)

@@ -73,7 +73,7 @@ class Factors:
         table = self.product(term, self.scope(term))
         if term.weight is None:
             return arrays.zeros_like(table).masked_fill(table > 0, -math.inf)
-        return self.tabulated.worth(term) * table
+        return self.tabulated.log_weight(term) * table
 
     def line(self, term: CountTerm, pool: int) -> tuple[Array, Array]:
         """The table of a term that is linear in a pool's counts, as base + slope × the count of its second

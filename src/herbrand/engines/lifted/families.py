@@ -97,12 +97,12 @@ def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[li
 def binary_groups(pairs: Sequence[PairTerm], program: Program) -> list[tuple[str, ...]]:
     """Groups of binary predicates that occur in one term; latent ones in no term are alone."""
     binary = (one for one in program.signature.predicates.values() if one.arity == 2)
-    together = [{one.name} for one in binary if has_say(one.name, program)]
+    together = [{one.name} for one in binary if affects_sum(one.name, program)]
     together += [{name for name, _, _ in term.atoms} for term in pairs]
     return [tuple(sorted(set().union(*group))) for group in linked(together, lambda names: names)]
 
 
-def has_say(predicate: str, program: Program) -> bool:
+def affects_sum(predicate: str, program: Program) -> bool:
     """Whether a predicate's atoms bear on the sum even if no term contains them: latent, or with soft
     evidence."""
     return program.is_open(predicate) or bool(len(program.table(predicate).soft))
@@ -110,7 +110,7 @@ def has_say(predicate: str, program: Program) -> bool:
 
 def _latent(program: Program) -> Iterator[TypedOwn]:
     for predicate in program.signature.predicates.values():
-        if not has_say(predicate.name, program):
+        if not affects_sum(predicate.name, program):
             continue
         if predicate.arity == 0:
             yield PROPOSITIONS, Own(predicate.name)

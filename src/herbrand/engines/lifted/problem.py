@@ -24,7 +24,11 @@ from herbrand.engines.lifted.families import families_of
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.tabulated import numbers_of, tabulated
 from herbrand.engines.lifted.terms import NotLiftableError, Terms
-from herbrand.engines.lifted.unmentioned_atoms import bystander_shares, bystander_total, bystanders
+from herbrand.engines.lifted.unmentioned_atoms import (
+    unmentioned_predicates,
+    unmentioned_shares,
+    unmentioned_total,
+)
 from herbrand.engines.lifted.world import AlikeWorld
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import in_cells
@@ -81,8 +85,8 @@ class Solution:
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """Probability of each value of these latent atoms [atom, value]."""
-        if predicate in set(bystanders(self.problem.evidence)):
-            return bystander_shares(predicate, self.problem.evidence, codes, self.problem.most)
+        if predicate in set(unmentioned_predicates(self.problem.evidence)):
+            return unmentioned_shares(predicate, self.problem.evidence, codes, self.problem.most)
         return np.clip(sum(share * shares.of(predicate, codes) for share, shares in self.weighted), 0.0, 1.0)
 
 
@@ -119,7 +123,9 @@ def problem_of(
         Summation(tabulated(scene, dict(zip(scene.switches, choice, strict=True)), numbers, algebra, budget))
         for choice in product(*values)
     )
-    elsewhere = [bystander_total(name, evidence, numbers[-1], most) for name in bystanders(evidence)]
+    elsewhere = [
+        unmentioned_total(name, evidence, numbers[-1], most) for name in unmentioned_predicates(evidence)
+    ]
     total = arrays.stack([arrays.zeros(()), *elsewhere]).sum()
     return Problem(evidence, summations, numbers, total, most)
 

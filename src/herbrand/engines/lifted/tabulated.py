@@ -77,7 +77,7 @@ class Tabulated:
         rows, columns = (self.cells[pool].first_of(profiles=True) for pool in link[1:])
         return self.tables[link].summed_at(self.scene.knowledge[link[0]].patterns[0], rows, columns)
 
-    def worth(self, term: CountTerm) -> Array:
+    def log_weight(self, term: CountTerm) -> Array:
         assert term.weight is not None
         return term.sign * self.numbers[term.weight]
 

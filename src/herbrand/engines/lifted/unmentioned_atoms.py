@@ -10,20 +10,20 @@ import numpy as np
 from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.contraction.extreme import first_maximum
-from herbrand.engines.lifted.families import has_say
+from herbrand.engines.lifted.families import affects_sum
 from herbrand.program.evidence import LATENT, Evidence
 
 WIDEST = 2
 
 
-def bystanders(evidence: Evidence) -> Iterator[str]:
+def unmentioned_predicates(evidence: Evidence) -> Iterator[str]:
     """Predicates of more than two arguments whose atoms bear on the sum."""
     for predicate in evidence.program.signature.predicates.values():
-        if predicate.arity > WIDEST and has_say(predicate.name, evidence.program):
+        if predicate.arity > WIDEST and affects_sum(predicate.name, evidence.program):
             yield predicate.name
 
 
-def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
+def unmentioned_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
     """Log-partition of all atoms of the predicate; their largest log-weight for ``most``."""
     known, size = evidence.known(predicate), evidence.program.value_count(predicate)
     codes = np.unique(evidence.weights(predicate)[0])
@@ -42,7 +42,7 @@ def bystander_total(predicate: str, evidence: Evidence, trust: Array, most: bool
     return total + arrays.logsumexp(latent, 1).sum() + (known.latent_count() - len(latent)) * np.log(size)
 
 
-def bystander_shares(predicate: str, evidence: Evidence, codes: np.ndarray, most: bool) -> np.ndarray:
+def unmentioned_shares(predicate: str, evidence: Evidence, codes: np.ndarray, most: bool) -> np.ndarray:
     """Probabilities of the values of latent atoms [atom, value]."""
     rows = evidence.weight_rows(predicate, codes)
     if most:

@@ -17,7 +17,7 @@ from herbrand.extras import Tensor, torch
 from herbrand.program.program import Program
 
 Tables = dict[str, Tensor]
-Speak = Callable[[Sequence[float]], Tables]
+MessagesOf = Callable[[Sequence[float]], Tables]
 """Computes the messages to all atoms for given weights of statements."""
 
 
@@ -30,36 +30,42 @@ def refuse_clip(clip: float | None, program: Program) -> None:
         )
 
 
-def clipped(unknowns: Unknowns, speak: Speak, weights: Sequence[Tensor | float], clip: float) -> Tables:
+def clipped(
+    unknowns: Unknowns, compute_messages: MessagesOf, weights: Sequence[Tensor | float], clip: float
+) -> Tables:
     """The sum over statements of weight times clipped message; tied atoms are clipped as one atom."""
     total: Tables = {}
     limit = float(clip)  # torch takes no whole number of more than 64 bits
     for number, weight in enumerate(weights):
         if is_silent(weight):
             continue
-        heard = unknowns.heard(speak([float(one == number) for one in range(len(weights))]))
+        incoming = unknowns.gathered_at_leaders(
+            compute_messages([float(one == number) for one in range(len(weights))])
+        )
         for name, table in unknowns.tables.items():
-            worth = weight.to(heard[name]) if isinstance(weight, torch.Tensor) else weight
-            message = worth * table.limited(heard[name], limit)
+            factor = weight.to(incoming[name]) if isinstance(weight, torch.Tensor) else weight
+            message = factor * table.limited(incoming[name], limit)
             total[name] = total[name] + message if name in total else message
     return total
 
 
 def shares(
-    unknowns: Unknowns, speak: Speak, count: int, clip: float, predicate: str, place: int
+    unknowns: Unknowns, compute_messages: MessagesOf, count: int, clip: float, predicate: str, place: int
 ) -> list[float]:
     """For each of ``count`` statements the fraction of its message to one atom that clipping leaves."""
     parts = []
     table = unknowns.tables[predicate]
     for number in range(count):
-        heard = unknowns.heard(speak([float(one == number) for one in range(count)]))[predicate]
-        parts.append(_share(heard, table.limited(heard, float(clip)), place, table.true_or_false))
+        incoming = unknowns.gathered_at_leaders(
+            compute_messages([float(one == number) for one in range(count)])
+        )[predicate]
+        parts.append(_share(incoming, table.limited(incoming, float(clip)), place, table.true_or_false))
     return parts
 
 
-def _share(heard: Tensor, limited: Tensor, place: int, true_or_false: bool) -> float:
+def _share(incoming: Tensor, limited: Tensor, place: int, true_or_false: bool) -> float:
     """Fraction of the message to one atom that clipping leaves; 1 where the message is 0."""
-    width = 1 if true_or_false else heard.shape[-1]
-    whole, part = (one.reshape(-1, width)[place] for one in (heard, limited))
+    width = 1 if true_or_false else incoming.shape[-1]
+    whole, part = (one.reshape(-1, width)[place] for one in (incoming, limited))
     largest = int(whole.abs().argmax())
     return float(part[largest] / whole[largest]) if whole[largest] else 1.0

@@ -178,13 +178,13 @@ class _Case:
         ground = ground_template(narrowed, self.problem.evidence, self.atoms, self.problem.budget)
         if not len(ground.conjunction):
             return
-        worths = self._worths(ground)
+        row_weights = self._row_weights(ground)
         for row, change in self._changes(ground):
             binding = values | {name: int(column[row]) for name, column in ground.bindings.columns.items()}
             identity = tuple(binding.get(name, -1) for name, _ in template.conjunction.variables)
             if identity not in seen:
                 seen.add(identity)
-                yield self._key(template, binding), change * float(worths[row])
+                yield self._key(template, binding), change * float(row_weights[row])
 
     def _bound(
         self, template: Template, literal: Literal, code: Code
@@ -212,7 +212,7 @@ class _Case:
         )
         return replace(template, conjunction=conjunction, weight_arguments=by), values
 
-    def _worths(self, ground: GroundTemplate) -> np.ndarray:
+    def _row_weights(self, ground: GroundTemplate) -> np.ndarray:
         weight = self.problem.weights[ground.template.weight or 0]
         numbers = torch.as_tensor(weight, dtype=torch.float64).reshape(-1).numpy()
         return ground.template.sign * ground.multiplicity * numbers[ground.weight_rows]

@@ -221,10 +221,10 @@ def _by_constant(ground: GroundTemplate, rows: np.ndarray) -> Tensor | None:
 
 
 def _weighted(products: Tensor, of: Rows | Roots, weights: Weights) -> Tensor:
-    worth = weights[of.weight]
+    row_weights = weights[of.weight]
     if of.weight_rows is not None:
-        worth = torch.as_tensor(worth).reshape(-1)[of.weight_rows]
-    return (products * of.counts.to(products) * worth).sum(-1)
+        row_weights = torch.as_tensor(row_weights).reshape(-1)[of.weight_rows]
+    return (products * of.counts.to(products) * row_weights).sum(-1)
 
 
 class Events:

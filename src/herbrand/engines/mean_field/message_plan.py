@@ -54,7 +54,7 @@ VALUE = "value "
 """Prefix of the names of axes of values."""
 PRESENT = "present "
 """Prefix of a table's name, followed by a type: which constants of the type are present."""
-Worth = tuple[tuple[int, float], ...]
+WeightCounts = tuple[tuple[int, float], ...]
 Weights = Sequence[Tensor]
 Tables = dict[str, Tensor]
 
@@ -97,11 +97,12 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Heard:
-    """All messages to a leaf with the same factor ``worth``; ``early``: they do not depend on marginals."""
+class LeafMessages:
+    """All messages to a leaf with the same ``counts`` of weights; ``early``: they do not depend on
+    marginals."""
 
     leaf: int
-    worth: Worth
+    counts: WeightCounts
     messages: tuple[Message, ...]
     early: bool
 
@@ -134,7 +135,7 @@ class MessagePlan(nn.Module):
         self.masks = dict(maker.masks)
         self.ragged = tuple(sorted(ragged))
         self.types = {name: maker.types(name) for name in (*tables, *given)}
-        self.heard, steps = maker.finished()
+        self.leaf_messages, steps = maker.finished()
         self.complements = dict(maker.complements)
         self.early = tuple(one for one in steps if maker.registers.levels[one.output] == OF_WEIGHTS)
         self.late = tuple(one for one in steps if maker.registers.levels[one.output] == OF_MARGINALS)
@@ -174,9 +175,9 @@ class MessagePlan(nn.Module):
                 made.read(self, register, facts)
         for step in self.early:
             registers[step.output] = step.operation(*(registers[one] for one in step.inputs))
-        for number, heard in enumerate(self.heard):
-            if heard.worth:
-                made.worths[number] = self._worth(heard, weights, like, masks)
+        for number, group in enumerate(self.leaf_messages):
+            if group.counts:
+                made.coefficients[number] = self._coefficient(group, weights, like, masks)
         return made
 
     def _present(self, leaf: int, present: Mapping[str, Tensor]) -> Tensor | None:
@@ -200,13 +201,15 @@ class MessagePlan(nn.Module):
         assert total is not None
         return total.unsqueeze(-1) if one.valued else total
 
-    def _worth(self, heard: Heard, weights: Weights, like: Tensor, masks: Mapping[int, Tensor]) -> Tensor:
-        worth = None
-        for number, count in heard.worth:
+    def _coefficient(
+        self, group: LeafMessages, weights: Weights, like: Tensor, masks: Mapping[int, Tensor]
+    ) -> Tensor:
+        coefficient = None
+        for number, count in group.counts:
             part = weights[number].to(like) if count == 1 else weights[number].to(like) * count
-            worth = part if worth is None else worth + part
-        assert worth is not None
-        return worth * masks[heard.leaf] if heard.leaf in masks else worth
+            coefficient = part if coefficient is None else coefficient + part
+        assert coefficient is not None
+        return coefficient * masks[group.leaf] if group.leaf in masks else coefficient
 
     def forward(self, marginals: Mapping[str, Tensor], prepared: Prepared, onto: Tables) -> Tables:
         """Add the messages that depend on marginals to ``onto``; ``marginals`` have one batch axis."""
@@ -226,30 +229,32 @@ class MessagePlan(nn.Module):
         self, prepared: Prepared, registers: Mapping[int, Tensor], onto: Tables, early: bool
     ) -> Tables:
         messages = dict(onto)
-        for number, heard in enumerate(self.heard):
-            if heard.early != early:
+        for number, group in enumerate(self.leaf_messages):
+            if group.early != early:
                 continue
-            total = self._total(heard, registers)
-            leaf = self.leaves[heard.leaf]
+            total = self._total(group, registers)
+            leaf = self.leaves[group.leaf]
             name = leaf.reading.source
-            worth = prepared.worths.get(number)
-            if worth is None and heard.leaf in prepared.masks:
-                worth = prepared.masks[heard.leaf]
+            coefficient = prepared.coefficients.get(number)
+            if coefficient is None and group.leaf in prepared.masks:
+                coefficient = prepared.masks[group.leaf]
             if leaf.whole:
                 messages[name] = (
-                    messages[name] + total if worth is None else torch.addcmul(messages[name], total, worth)
+                    messages[name] + total
+                    if coefficient is None
+                    else torch.addcmul(messages[name], total, coefficient)
                 )
                 continue
-            total = total if worth is None else total * worth
+            total = total if coefficient is None else total * coefficient
             total = total.expand(-1, *leaf.shape)
             messages[name] = messages[name] + leaf.reading.embedded(total, self.shapes[name], leaf.valued)
         return messages
 
-    def _total(self, heard: Heard, registers: Mapping[int, Tensor]) -> Tensor:
+    def _total(self, group: LeafMessages, registers: Mapping[int, Tensor]) -> Tensor:
         """The signed sum of messages to a leaf, over its dimensions, each of which may have size 1."""
         total: Tensor | None = None
-        leaf = self.leaves[heard.leaf]
-        for one in heard.messages:
+        leaf = self.leaves[group.leaf]
+        for one in group.messages:
             if one.step is not None:
                 product, factors = one.step.operation, [registers[number] for number in one.step.inputs]
                 assert isinstance(product, PairProduct)
@@ -277,11 +282,12 @@ class MessagePlan(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Registers that all updates of a call share; ``masks`` by leaf; ``worths`` by place in ``heard``."""
+    """Registers that all updates of a call share; ``masks`` by leaf; ``coefficients`` by place in
+    ``leaf_messages``."""
 
     registers: dict[int, Tensor]
     masks: dict[int, Tensor]
-    worths: dict[int, Tensor] = field(default_factory=dict)
+    coefficients: dict[int, Tensor] = field(default_factory=dict)
 
     def read(
         self,
@@ -327,9 +333,9 @@ class _Maker:
         self.per_constant: dict[int, tuple[int, Reading]] = {}
         self.ways: dict[Product, _Rows | None] = {}
         self.needed: set[int] = set()
-        self.derivatives: dict[tuple[int, Worth], list[tuple[float, Derivative, Mapping[str, int]]]] = (
-            defaultdict(list)
-        )
+        self.derivatives: dict[
+            tuple[int, WeightCounts], list[tuple[float, Derivative, Mapping[str, int]]]
+        ] = defaultdict(list)
 
     def add_all(self, templates: Iterable[Template]) -> tuple[Template, ...]:
         """Add the templates whose steps can be written; returns the others."""
@@ -340,8 +346,8 @@ class _Maker:
             if not all(self._fits(product) for product in products):
                 left.append(template)
                 continue
-            for product, worth in products.items():
-                forms[self._form(product)].append((product, worth))
+            for product, counts in products.items():
+                forms[self._form(product)].append((product, counts))
         for form, members in forms.items():
             self._add(form, members)
         return tuple(left)
@@ -522,18 +528,20 @@ class _Maker:
             sizes = {axis: size for axis, size in sizes.items() if axis not in values[1:]}
             values = values[:1]
         by_constant = any(isinstance(operand, PerConstant) for operand in form.operands)
-        worth, sign = _worth_of(members, repeats)
+        counts, sign = _counts_of(members, repeats)
         if values:
             operands.append(self._table(form, members, values, sizes, repeats, by_constant))
-            worth, sign = (), 1.0
+            counts, sign = (), 1.0
         elif by_constant:
-            worth, sign = (), sign * sum(count for _, count in worth)
-        elif not worth:
+            counts, sign = (), sign * sum(count for _, count in counts)
+        elif not counts:
             return
         for derivative in Tree(self.registers, operands, sizes).derivatives():
             target = derivative.operand.target
             assert target is not None
-            self.derivatives[target.leaf, worth].append((sign * target.sign, derivative, {**sizes, BATCH: 1}))
+            self.derivatives[target.leaf, counts].append(
+                (sign * target.sign, derivative, {**sizes, BATCH: 1})
+            )
 
     def _allowed(self, product: Product) -> list[tuple[int, ...]]:
         return [x.allowed for x in product.operands if isinstance(x, Reading) and self.valued(x.source)]
@@ -555,12 +563,12 @@ class _Maker:
     ) -> Operand:
         """The factor of each choice of values, as numbers or as a linear function of weights."""
         shape = tuple(sizes[axis] for axis in axes)
-        weights = sorted({number for _, worth in members for number in worth})
+        weights = sorted({number for _, by_weight in members for number in by_weight})
         counts = np.zeros((math.prod(shape), 1 if by_constant else len(weights)))
-        for product, worth in members:
+        for product, by_weight in members:
             allowed = map(np.array, self._allowed(product)[: len(shape)])
             entries = np.ravel_multi_index(np.ix_(*allowed), shape).ravel()
-            for number, count in worth.items():
+            for number, count in by_weight.items():
                 counts[entries, 0 if by_constant else weights.index(number)] += count * repeats
         key = ("values", form)
         register = self.registers.known(key, lambda: torch.from_numpy(counts.reshape(shape)))
@@ -572,7 +580,7 @@ class _Maker:
         self.values[made] = Values(shape, tuple(weights), register)
         return Operand(axes, made, OF_WEIGHTS)
 
-    def finished(self) -> tuple[tuple[Heard, ...], tuple[Step, ...]]:
+    def finished(self) -> tuple[tuple[LeafMessages, ...], tuple[Step, ...]]:
         """The messages to each leaf, and the steps that they need, in order."""
         results = [one for own in self.derivatives.values() for _, one, _ in own]
         needed = {one.register for one in results}
@@ -584,19 +592,19 @@ class _Maker:
         kept.reverse()
         uses = Counter(number for step in kept for number in step.inputs)
         uses.update(one.register for one in results)
-        heard = tuple(self._heard(uses, {step.output: step for step in kept}))
-        fused = {id(message.step) for one in heard for message in one.messages}
+        leaf_messages = tuple(self._leaf_messages(uses, {step.output: step for step in kept}))
+        fused = {id(message.step) for one in leaf_messages for message in one.messages}
         needed.update(t.index for one in results if (t := one.operand.target) and t.gathered)
         needed.update(values.counts for register, values in self.values.items() if register in needed)
         self.needed = needed | set(self.masks.values())
         self.values = {register: one for register, one in self.values.items() if register in needed}
         self.complements = {leaf: one for leaf, one in self.complements.items() if one in needed}
-        return heard, tuple(step for step in kept if id(step) not in fused)
+        return leaf_messages, tuple(step for step in kept if id(step) not in fused)
 
-    def _heard(self, uses: Counter[int], producers: Mapping[int, Step]) -> Iterator[Heard]:
-        """Messages grouped by leaf, worth and whether marginals change them; the first of a group has a
-        positive sign."""
-        for (leaf, worth), own in self.derivatives.items():
+    def _leaf_messages(self, uses: Counter[int], producers: Mapping[int, Step]) -> Iterator[LeafMessages]:
+        """Messages grouped by leaf, counts of weights and whether marginals change them; the first of a group
+        has a positive sign."""
+        for (leaf, counts), own in self.derivatives.items():
             for early in (True, False):
                 chosen = [
                     self._message(sign, one, sizes, uses, producers)
@@ -604,11 +612,13 @@ class _Maker:
                     if (self.registers.levels[one.register] < OF_MARGINALS) == early
                 ]
                 chosen.sort(key=lambda one: (one.sign <= 0, one.step is None))
-                if chosen and worth and chosen[0].sign < 0:
+                if chosen and counts and chosen[0].sign < 0:
                     chosen = [replace(one, sign=-one.sign) for one in chosen]
-                    yield Heard(leaf, tuple((number, -count) for number, count in worth), (*chosen,), early)
+                    yield LeafMessages(
+                        leaf, tuple((number, -count) for number, count in counts), (*chosen,), early
+                    )
                 elif chosen:
-                    yield Heard(leaf, worth, tuple(chosen), early)
+                    yield LeafMessages(leaf, counts, tuple(chosen), early)
 
     def used_known(self) -> list[int]:
         return sorted(one for one in self.needed if self.registers.levels[one] == KNOWN)
@@ -648,11 +658,14 @@ class _Rows:
     rows: np.ndarray | None
 
 
-def _worth_of(members: Sequence[tuple[Product, Mapping[int, float]]], repeats: int) -> tuple[Worth, float]:
-    """Total worth of like products, with a positive first count, and the sign that this takes."""
+def _counts_of(
+    members: Sequence[tuple[Product, Mapping[int, float]]], repeats: int
+) -> tuple[WeightCounts, float]:
+    """Total counts of the weights of like products, with a positive first count, and the sign that this
+    takes."""
     total = defaultdict[int, float](float)
-    for _, worth in members:
-        for number, count in worth.items():
+    for _, counts in members:
+        for number, count in counts.items():
             total[number] += count * repeats
     counts = sorted((number, count) for number, count in total.items() if count)
     sign = 1.0 if counts and counts[0][1] > 0 else -1.0

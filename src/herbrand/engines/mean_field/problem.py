@@ -180,13 +180,13 @@ def _opinions(tables: Mapping[str, PredicateTable], evidence: Evidence) -> dict[
     """Log-weights of soft evidence, for the predicates that have any."""
     by_name = {}
     for name, table in tables.items():
-        codes, values, worths = evidence.opinions(name)
+        codes, values, log_weights = evidence.opinions(name)
         if not len(codes):
             continue
         unary = torch.zeros(table.shape, dtype=torch.float64)
         places = table.positions(codes)
         if not table.true_or_false:
             places = places * table.shape[-1] + values
-        unary.view(-1).index_add_(0, torch.from_numpy(places), torch.tensor(worths))
+        unary.view(-1).index_add_(0, torch.from_numpy(places), torch.tensor(log_weights))
         by_name[name] = unary
     return by_name

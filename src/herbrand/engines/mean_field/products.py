@@ -8,8 +8,8 @@ axes are left, and equal products of different templates become one with the sum
 >>> import herbrand as hb
 >>> model = hb.Model(hb.parse("1.5: p(x) and f(x, y) => p(y)"), {"f": [("a", "b")]})
 >>> program = model.program
->>> for product, worth in products_of(program, program.templates, Evidence(program)).items():
-...     print(product, dict(worth))
+>>> for product, counts in products_of(program, program.templates, Evidence(program)).items():
+...     print(product, dict(counts))
 1 over a0 a1 {0: 1}
 p(a0) × f(a0, a1) [a0 != a1] × not p(a1) {0: -1}
 """
@@ -180,8 +180,8 @@ def products_of(
         if template.weight is None:
             continue
         for sign, product in _products(template, program, evidence, whole):
-            worth = products.setdefault(product, {})
-            worth[template.weight] = worth.get(template.weight, 0) + sign
+            counts = products.setdefault(product, {})
+            counts[template.weight] = counts.get(template.weight, 0) + sign
     return {p: w for p, w in products.items() if any(w.values()) and 0 not in p.sizes.values()}
 
 

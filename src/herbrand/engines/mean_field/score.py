@@ -84,10 +84,10 @@ Key = tuple[str, tuple[object, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class CountedProduct:
-    """A product and its count for each weight (``worth``)."""
+    """A product and its count for each weight (``counts``)."""
 
     product: Product
-    worth: Mapping[int, float]
+    counts: Mapping[int, float]
 
 
 class Leaves:
@@ -137,11 +137,11 @@ class Score:
         self._plans: dict[object, Plan] = {}
         self.known: list[CountedProduct] = []
         self.parts: list[CountedProduct] = []
-        for product, worth in products.items():
+        for product, counts in products.items():
             if all(isinstance(operand, Observed) for operand in product.operands):
-                self.known.append(CountedProduct(product, worth))
+                self.known.append(CountedProduct(product, counts))
             else:
-                self.parts.append(CountedProduct(folded(product, self.relations), worth))
+                self.parts.append(CountedProduct(folded(product, self.relations), counts))
 
     @cached_property
     def constants(self) -> dict[int, float]:
@@ -149,7 +149,7 @@ class Score:
         constants: dict[int, float] = {}
         for part in self.known:
             value = float(self._total(part, Leaves(self.tables, {}), ()))
-            for weight, count in part.worth.items():
+            for weight, count in part.counts.items():
                 constants[weight] = constants.get(weight, 0.0) + count * value
         return constants
 
@@ -180,9 +180,9 @@ class Score:
         for weight, count in self.constants.items():
             total = total + weights[weight] * count
         for part in self.parts:
-            worth = self.worth(part, weights)
-            if worth is not None:
-                total = total + worth * self._total(part, leaves, weights)
+            coefficient = self.coefficient(part, weights)
+            if coefficient is not None:
+                total = total + coefficient * self._total(part, leaves, weights)
         expected = torch.as_tensor(total, dtype=leaves.like.dtype, device=leaves.like.device)
         return expected if batch is None else expected.expand(batch)
 
@@ -196,7 +196,9 @@ class Score:
             used = {leaves.key(x) for part, _, _ in batch for x in readings(part.product.operands)}
             with _threads(max(planned.operations for _, _, planned in batch)):
                 with torch.enable_grad():
-                    terms = [worth * self._total(part, leaves, weights) for part, worth, _ in batch]
+                    terms = [
+                        coefficient * self._total(part, leaves, weights) for part, coefficient, _ in batch
+                    ]
                     value = torch.stack(terms).sum()
                 _accumulate(gradients, leaves, used, value)
             total += value.item()
@@ -207,16 +209,16 @@ class Score:
         batch: list[tuple[CountedProduct, Tensor | float, Plan]] = []
         kept = 0
         for part, planned in zip(self.parts, self.plans, strict=True):
-            worth = self.worth(part, weights)
-            if worth is None:
+            coefficient = self.coefficient(part, weights)
+            if coefficient is None:
                 continue
             if planned.operations >= WORTH_THREADS:
-                yield [(part, worth, planned)]
+                yield [(part, coefficient, planned)]
                 continue
             if batch and kept + planned.bytes > KEPT_BYTES:
                 yield batch
                 batch, kept = [], 0
-            batch.append((part, worth, planned))
+            batch.append((part, coefficient, planned))
             kept += planned.bytes
         if batch:
             yield batch
@@ -237,12 +239,12 @@ class Score:
             self.tables[key[0]].add(messages[key[0]], tensors, leaves.readings[key])
         return messages
 
-    def worth(self, part: CountedProduct, weights: Weights) -> Tensor | float | None:
+    def coefficient(self, part: CountedProduct, weights: Weights) -> Tensor | float | None:
         """The factor of a product, its counts times weights; ``None`` for 0. With a weight for each constant,
         the count alone."""
         total: Tensor | float = 0.0
         by_constant = any(isinstance(operand, PerConstant) for operand in part.product.operands)
-        for weight, count in part.worth.items():
+        for weight, count in part.counts.items():
             value = weights[weight]
             if by_constant:
                 counts = isinstance(value, torch.Tensor) and (value.requires_grad or bool(value.any()))

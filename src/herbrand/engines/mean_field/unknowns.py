@@ -78,7 +78,7 @@ class Unknowns:
             gathered[tie.leader] = added.view(gathered[tie.leader].shape)
         return gathered
 
-    def heard(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+    def gathered_at_leaders(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """The messages as :meth:`gathered`, with 0 at the tied atoms themselves."""
         gathered = self.gathered(fields)
         for tie in self.ties:

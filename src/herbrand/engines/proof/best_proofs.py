@@ -38,7 +38,7 @@ class ProofTree:
     parts: tuple[ProofTree | Fact, ...]
 
 
-Worth = Callable[[ProofTree, Sequence[ProofTree]], bool]
+Acceptance = Callable[[ProofTree, Sequence[ProofTree]], bool]
 """A function that decides whether to keep a proof of a node, given the heavier ones of that node."""
 
 
@@ -47,7 +47,7 @@ def heaviest(
     root: Node,
     fact_weight: Callable[[Fact], float],
     clause_weight: Callable[[Instance], float],
-    worth: Worth = lambda proof, before: True,
+    accept: Acceptance = lambda proof, before: True,
 ) -> Iterator[ProofTree]:
     """Yield all proofs of ``root``, the heaviest first. The graph must have no cycle."""
     ranked: dict[Node, _Ranked] = {}
@@ -59,7 +59,7 @@ def heaviest(
         ways = [
             _Way(made, clause_weight(made), tuple(map(part, made.parts))) for made in graph.instances[node]
         ]
-        ranked[node] = _Ranked(ways, worth)
+        ranked[node] = _Ranked(ways, accept)
         ranked[node].at(0)  # children first, so that calls nest less deeply
     for place in itertools.count():
         with room_for(FRAMES * len(ranked)):
@@ -117,8 +117,8 @@ class _Ranked:
     A proof's successors, with one of its parts a rank lower, become candidates only after it.
     """
 
-    def __init__(self, ways: Sequence[_Way], worth: Worth) -> None:
-        self._worth, self._found = worth, list[ProofTree]()
+    def __init__(self, ways: Sequence[_Way], accept: Acceptance) -> None:
+        self._accept, self._found = accept, list[ProofTree]()
         self._numbers = itertools.count()
         self._waiting = list[Waiting]()
         self._seen = set[tuple[int, tuple[int, ...]]]()
@@ -128,7 +128,7 @@ class _Ranked:
 
     def at(self, place: int) -> tuple[float, ProofTree] | None:
         while len(self._found) <= place and (proof := self._next()) is not None:
-            if self._worth(proof, self._found):
+            if self._accept(proof, self._found):
                 self._found.append(proof)
         return (self._found[place].weight, self._found[place]) if place < len(self._found) else None
 

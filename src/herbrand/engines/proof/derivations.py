@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from herbrand.engines.proof.goals import is_part
-from herbrand.engines.proof.horn_program import felt
+from herbrand.engines.proof.horn_program import remaining_depth
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.steps import Runner
@@ -111,7 +111,7 @@ class _Search:
         self.found = Derivations()
 
     def calls(self, predicate: str, left: int | None) -> int | None:
-        return felt(left, self._plans.height(predicate))
+        return remaining_depth(left, self._plans.height(predicate))
 
     def wanted(self, root: Node) -> None:
         """Compute the instances of a node and of all nodes it depends on, one predicate at a time."""

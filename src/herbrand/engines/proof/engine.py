@@ -27,7 +27,7 @@ from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.goals import Goal, NarrowError, Shape
-from herbrand.engines.proof.query import Found, Proof
+from herbrand.engines.proof.query import GoalAnswers, Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import GroundProofs
@@ -92,7 +92,7 @@ class GoalsState:
     rules: Proof
     goals: Goals
     shapes: tuple[SameShape, ...]
-    answers: tuple[Found, ...] = ()
+    answers: tuple[GoalAnswers, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _same_shapes(rules: Proof, goals: Sequence[Goal]) -> Iterable[SameShape]:
         yield SameShape(goals[same[0]].shape, tuple(same), tuple(goals[place].inputs for place in same))
 
 
-def _by_goal(answer: Found, count: int) -> Iterable[Found]:
+def _by_goal(answer: GoalAnswers, count: int) -> Iterable[GoalAnswers]:
     """Split the answers of goals of one shape by goal."""
     table = answer.table
     ends = np.searchsorted(table.columns[0], np.arange(count + 1))

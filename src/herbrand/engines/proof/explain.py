@@ -27,9 +27,9 @@ def explanation(
 
     There are ``top`` of them, ``PROOFS`` if that is None; the rest of the weight is the remainder.
     """
-    telling = _Telling(program, goal)
-    proofs = heaviest(graph, root, telling.fact_weight, telling.clause_weight)
-    reasons = tuple(telling.reason(proof) for proof in islice(proofs, PROOFS if top is None else top))
+    builder = _ReasonBuilder(program, goal)
+    proofs = heaviest(graph, root, builder.fact_weight, builder.clause_weight)
+    reasons = tuple(builder.reason(proof) for proof in islice(proofs, PROOFS if top is None else top))
     remainder = math.fsum([weight, *(-reason.contribution for reason in reasons)])
     if abs(remainder) <= 1e-12 * abs(weight):
         remainder = 0.0
@@ -38,7 +38,7 @@ def explanation(
     )
 
 
-class _Telling:
+class _ReasonBuilder:
     def __init__(self, program: HornProgram, goal: str) -> None:
         self._program, self._goal = program, goal
 

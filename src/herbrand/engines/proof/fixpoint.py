@@ -167,7 +167,7 @@ class _Owner:
     """A predicate in a mode: its questions, its answers so far, and the sites that wait for more.
 
     ``reached`` has the frontiers run for it so far, also those of predicates that answer in its place;
-    ``news`` are answers not yet added.
+    ``new_answers`` are answers not yet added.
     """
 
     place: Place
@@ -175,7 +175,7 @@ class _Owner:
     answers: FixpointRows
     reached: dict[Place, FixpointRows] = field(default_factory=dict)
     waiting: list[_Site] = field(default_factory=list)
-    news: list[Table] = field(default_factory=list)
+    new_answers: list[Table] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -208,7 +208,7 @@ class Fixpoint:
         """Evaluate rounds until nothing changes; return the answers to each distinct row of inputs."""
         owner = self._owner((predicate, mode))
         self._ask(owner, columns)
-        while self._frontiers or any(other.news for other in self._owners.values()):
+        while self._frontiers or any(other.new_answers for other in self._owners.values()):
             self.rounds += 1
             self._runner.budget.check()
             if self._is_hopeless():
@@ -216,7 +216,7 @@ class Fixpoint:
                 self._frontiers.clear()
                 break
             self._run_frontiers()
-            self._tell_news()
+            self._propagate_new_answers()
         nonzero = without_zeros(owner.answers.table, self._arithmetic)
         self.converged &= bool(np.isfinite(nonzero.values).all())
         return Answers(owner.questions, nonzero)
@@ -275,14 +275,14 @@ class Fixpoint:
         self._runner.check_size(rows, len(names) + GROUPING)
         return merged(states, names, sizes, self._arithmetic).sparse()
 
-    def _tell_news(self) -> None:
+    def _propagate_new_answers(self) -> None:
         """Add each owner's new answers and join them with the rows that wait for them."""
         for owner in list(self._owners.values()):
-            if not owner.news:
+            if not owner.new_answers:
                 continue
             free = self._plans.output_sizes(*owner.place)
-            news, owner.news = owner.news, []
-            more = self._merged(news, outputs_named(len(free)), [len(owner.questions), *free])
+            new_answers, owner.new_answers = owner.new_answers, []
+            more = self._merged(new_answers, outputs_named(len(free)), [len(owner.questions), *free])
             new = owner.answers.add(more)
             if not len(new):
                 continue
@@ -298,7 +298,7 @@ class Fixpoint:
         if not state:
             return
         if position == len(plan.steps):
-            owner.news.append(self._runner.finished(plan, state, rows).sparse())
+            owner.new_answers.append(self._runner.finished(plan, state, rows).sparse())
             return
         step = plan.steps[position]
         assert isinstance(step, Ask)

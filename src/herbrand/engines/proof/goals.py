@@ -272,11 +272,11 @@ class _Reading:
         domain = domains[type_name]
         absent = absence(constant.value, domain, constant.span)
         mixed = len(domain) and (domain.kind == "text") != isinstance(constant.value, str)
-        if self._is_told(type_name) or not self._is_seen(constant) or mixed:
+        if self._is_declared(type_name) or not self._is_seen(constant) or mixed:
             raise LanguageError([absent])
         raise NarrowError((type_name,), constant.value, absent)
 
-    def _is_told(self, type_name: str) -> bool:
+    def _is_declared(self, type_name: str) -> bool:
         known = self._program.signature.types.get(type_name)
         return self._program.signature.strict or (known is not None and known.declared)
 
@@ -330,7 +330,7 @@ class _Reading:
             )
             linked = self._linked(types, every)
             kinds = {domains[known].kind for known in linked if len(domains[known])}
-            if any(map(self._is_told, linked)) or len(kinds) > 1:
+            if any(map(self._is_declared, linked)) or len(kinds) > 1:
                 raise LanguageError([mistake])
             raise NarrowError(linked, None, mistake)
 

@@ -398,12 +398,12 @@ def denied_but_derived(predicate: str, values: tuple[Value, ...], algebra: str) 
     )
 
 
-def felt(left: int | None, height: int | None) -> int | None:
+def remaining_depth(left: int | None, height: int | None) -> int | None:
     """The calls left, or ``None`` where proofs of at most ``height`` nested calls always fit in them.
 
     Such a goal is the same at every depth, and is solved once.
 
-    >>> felt(3, 2), felt(2, 2), felt(2, None), felt(None, 2)
+    >>> remaining_depth(3, 2), remaining_depth(2, 2), remaining_depth(2, None), remaining_depth(None, 2)
     (None, 2, 2, None)
     """
     return None if left is None or (height is not None and left > height) else left

@@ -32,7 +32,7 @@ from herbrand.engines.circuit.grounding import ANY, Atom, Grounding, Instance, P
 from herbrand.engines.circuit.statements import Lowered, lowered, lowered_clause, stated_name
 from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
-from herbrand.engines.proof.horn_program import HornProgram, felt, rule_number
+from herbrand.engines.proof.horn_program import HornProgram, remaining_depth, rule_number
 from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
@@ -235,7 +235,7 @@ class PossibleWorlds:
 
     def _left(self, predicate: str, left: int | None) -> int | None:
         """The calls left to a predicate, or ``None`` where its proofs cannot need more."""
-        return felt(left, self._program.height(predicate))
+        return remaining_depth(left, self._program.height(predicate))
 
     def _counted(self, statement: Lowered, left: int | None, calls: Calls) -> Lowered:
         """The statement over predicate names with the calls left."""

@@ -52,7 +52,7 @@ _possible_worlds = later("herbrand.engines.proof.probability:PossibleWorlds")
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class GoalAnswers:
     """Answers of one pass, with columns (goal, variables' indices...), guarantee and status.
 
     ``truncated``: whether the depth cut off a proof that changes them.
@@ -87,7 +87,7 @@ class Proof:
     def program(self) -> HornProgram:
         return self.plans.program
 
-    def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
+    def found(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> GoalAnswers:
         """Answer goals of one shape; constants are indices.
 
         The answers are truncated if the depth cut off a proof that changes them.
@@ -113,7 +113,7 @@ class Proof:
             deeper = Unrolled(runner).answers(question, int(request.depth) + 2)
             truncated = not _are_alike(table, deeper) or self._have_better(table, shape, inputs, runner)
         status = Status(True, int(request.depth), time.perf_counter() - began)
-        return Found(table, request.guarantee(truncated), status, truncated)
+        return GoalAnswers(table, request.guarantee(truncated), status, truncated)
 
     def _have_better(
         self, table: Table, shape: Shape, inputs: Sequence[Sequence[int]], runner: Runner
@@ -165,7 +165,7 @@ class Proof:
         frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))
         return AskedRows(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
 
-    def _probably(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> Found:
+    def _probably(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> GoalAnswers:
         """Compute the exact probability of every possible answer, given the evidence."""
         began = time.perf_counter()
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
@@ -175,7 +175,7 @@ class Proof:
         table = without_zeros(made, Numbers.of("real"))
         depth = 1 if request.depth == FIXPOINT else int(request.depth)
         status = Status(True, depth, time.perf_counter() - began)
-        return Found(table, request.guarantee(probable.truncated), status, probable.truncated)
+        return GoalAnswers(table, request.guarantee(probable.truncated), status, probable.truncated)
 
     @cached_property
     def _worlds(self) -> Any:
@@ -189,7 +189,7 @@ class Proof:
         runner: Runner,
         request: Request,
         began: float,
-    ) -> Found:
+    ) -> GoalAnswers:
         algebra = runner.arithmetic.algebra
         if algebra.rows is not float or not algebra.distributes:
             raise UnsupportedError(
@@ -201,7 +201,7 @@ class Proof:
         advice = "" if fixpoint.converged else advice_without_end(request.algebra)
         guarantee = Guarantee.EXACT if fixpoint.converged else Guarantee.APPROXIMATION
         status = Status(fixpoint.converged, fixpoint.rounds, time.perf_counter() - began, advice)
-        return Found(table, guarantee, status, False)
+        return GoalAnswers(table, guarantee, status, False)
 
     def _at_any_depth(self, shape: Shape, inputs: Sequence[Sequence[int]], fixpoint: Fixpoint) -> Table:
         """Answer goals of one shape by all proofs; they are complete if the fixpoint converges."""
@@ -251,7 +251,7 @@ class Proof:
     def bindings(
         self,
         shape: Shape,
-        answer_table: Found,
+        answer_table: GoalAnswers,
         request: Request,
         rows: Sequence[Sequence[int]] = (),
         bound: tuple[str, ...] = (),

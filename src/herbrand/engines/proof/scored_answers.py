@@ -77,7 +77,7 @@ class Answering(Protocol):
         ...
 
 
-class FoundOnce(ABC):
+class CachedAnswers(ABC):
     """A way whose forms do not depend on numbers, so that each question's is computed once and cached."""
 
     needs_numbers = False
@@ -87,13 +87,13 @@ class FoundOnce(ABC):
 
     def prepare(self, inputs: Row) -> None:
         if inputs not in self._known:
-            self._known[inputs] = self._found(inputs)
+            self._known[inputs] = self._computed_answers(inputs)
 
     def answers(self, inputs: Row, numbers: Sequence[float] | None) -> ScoredAnswers:
         return self._known[inputs]
 
     @abstractmethod
-    def _found(self, inputs: Row) -> ScoredAnswers: ...
+    def _computed_answers(self, inputs: Row) -> ScoredAnswers: ...
 
 
 def place_of(indices: Sequence[int], sizes: Sequence[int]) -> int:

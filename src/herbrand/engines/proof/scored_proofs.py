@@ -14,12 +14,18 @@ from itertools import islice
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.forms import ONE, Form, Nodes
-from herbrand.engines.proof.best_proofs import ProofTree, Worth, heaviest
+from herbrand.engines.proof.best_proofs import Acceptance, ProofTree, heaviest
 from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import Shape
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
-from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
+from herbrand.engines.proof.scored_answers import (
+    CachedAnswers,
+    Forms,
+    ScoredAnswers,
+    SeparateChoices,
+    place_of,
+)
 from herbrand.engines.proof.sources import OneOf, Row, Sources, Used
 from herbrand.engines.proof.unrolled import GroundProofs
 from herbrand.program.choice_instances import chosen_by
@@ -66,7 +72,7 @@ class ScoredProofs:
         return None if rule is None else self.sources.of_rule(rule)
 
 
-class BestProof(FoundOnce):
+class BestProof(CachedAnswers):
     """Answers weighted by the product of their best proof; weights must not be negative."""
 
     def __init__(self, proofs: ScoredProofs) -> None:
@@ -74,7 +80,7 @@ class BestProof(FoundOnce):
         self._proofs = proofs
         self._forms: dict[Hashable, Form] = {}
 
-    def _found(self, inputs: Row) -> ScoredAnswers:
+    def _computed_answers(self, inputs: Row) -> ScoredAnswers:
         nodes, made, variables = Nodes(), dict[Node, int](), dict[int, int]()
         places, roots = list[int](), list[int]()
 
@@ -134,17 +140,17 @@ class LikeliestProofs:
         def of_clause(made: Instance) -> float:
             return weight(self._proofs.of_clause(made))
 
-        proofs = heaviest(graph, root, of_fact, of_clause, self._worth())
+        proofs = heaviest(graph, root, of_fact, of_clause, self._acceptance())
         return [tuple(dict.fromkeys(self._used(tree))) for tree in islice(proofs, self._count)]
 
-    def _worth(self) -> Worth:
+    def _acceptance(self) -> Acceptance:
         """A filter of proofs: valid ones that do not need all choices of a heavier proof of the same node.
 
         A proof that uses such a redundant part is itself redundant.
         """
         used: dict[int, frozenset[Used]] = {}  # by identity of kept proofs, which stay alive
 
-        def worth(tree: ProofTree, before: Sequence[ProofTree]) -> bool:
+        def accept(tree: ProofTree, before: Sequence[ProofTree]) -> bool:
             own = frozenset(self._used_at(tree)).union(
                 *(used[id(part)] for part in tree.parts if isinstance(part, ProofTree))
             )
@@ -153,7 +159,7 @@ class LikeliestProofs:
             used[id(tree)] = own
             return True
 
-        return worth
+        return accept
 
     def _used(self, tree: ProofTree) -> Iterator[Used]:
         yield from self._used_at(tree)

@@ -32,7 +32,13 @@ from herbrand.engines.circuit.constraints import FALSE, TRUE
 from herbrand.engines.circuit.forms import ZERO
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.probability import ANY, Calls, Grounded, PossibleWorlds
-from herbrand.engines.proof.scored_answers import Forms, FoundOnce, ScoredAnswers, SeparateChoices, place_of
+from herbrand.engines.proof.scored_answers import (
+    CachedAnswers,
+    Forms,
+    ScoredAnswers,
+    SeparateChoices,
+    place_of,
+)
 from herbrand.engines.proof.sources import Row, Sources
 from herbrand.facts.facts import Facts
 from herbrand.language.syntax import Choice, Rule
@@ -42,7 +48,7 @@ DOUBT = 0.5
 """Probability of a scored fact during grounding; any number but 0 and 1 serves."""
 
 
-class ScoredWorlds(FoundOnce):
+class ScoredWorlds(CachedAnswers):
     """A goal weighted over all possible worlds; ``depth`` bounds nested calls, ``None`` for no bound."""
 
     def __init__(self, sources: Sources, goal: Clause, depth: int | None, budget: Budget) -> None:
@@ -56,7 +62,7 @@ class ScoredWorlds(FoundOnce):
         self._calls, self._budget = Calls(None if depth is None else depth + 2), budget
         self._forms = Forms(budget)
 
-    def _found(self, inputs: Row) -> ScoredAnswers:
+    def _computed_answers(self, inputs: Row) -> ScoredAnswers:
         pattern = (*inputs, *(ANY,) * (len(self._sizes) - len(inputs)))
         made = SeparateChoices()
         grounded = Grounded(self._worlds, self._goal, [pattern], self._calls, self._budget, made)

@@ -26,7 +26,7 @@ from herbrand.deep_calls import room_for
 from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.derivations import Derivations, Node, Row, derivations
 from herbrand.engines.proof.fixpoint import Fixpoint, Provable
-from herbrand.engines.proof.horn_program import felt
+from herbrand.engines.proof.horn_program import remaining_depth
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.recursion import LinearRecursion
@@ -138,7 +138,7 @@ class Unrolled:
 
     def goal(self, predicate: str, mode: Mode, left: int | None) -> Goal:
         """The goal with ``left`` calls; one goal for all depths that its proofs cannot reach."""
-        return Goal(predicate, mode, felt(left, self._plans.height(predicate)))
+        return Goal(predicate, mode, remaining_depth(left, self._plans.height(predicate)))
 
     def _below(self, goal: Goal, step: Ask) -> Goal:
         left = goal.left if goal.left is None or not step.deeper else goal.left - 1

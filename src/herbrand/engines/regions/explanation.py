@@ -189,7 +189,7 @@ class _Around:
         """Yield the messages that enter the cluster, as one table."""
         propagation = self.beliefs.propagation
         if propagation.graph.entering[self._region]:
-            yield "messages from other regions", propagation.heard(self._region, self.beliefs.messages)
+            yield "messages from other regions", propagation.incoming(self._region, self.beliefs.messages)
 
 
 def _shares(belief: np.ndarray, holds: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ class _Making:
             if term.weight is None:
                 yield about, np.where(some, -np.inf, 0.0)
             else:
-                yield about, float(self.summation.tabulated.worth(term).detach()) * number
+                yield about, float(self.summation.tabulated.log_weight(term).detach()) * number
 
     def _kinds(self, term: CountTerm) -> list[Region]:
         """Regions that a grounding can name: numbers of elements of variables; all elements for those

@@ -87,9 +87,9 @@ class Propagation:
         """Potential of a region with all its messages, unnormalised."""
         total = self.potentials[number]
         assert total is not None, "a wide cluster has no table"
-        return total + self.heard(number, messages)
+        return total + self.incoming(number, messages)
 
-    def heard(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
+    def incoming(self, number: int, messages: Sequence[np.ndarray]) -> np.ndarray:
         """Sum of all messages that enter a region, over its table."""
         total = np.zeros(self.counts.shape(self.graph.regions[number]))
         for (edge, exponent), (ways, shape) in zip(

@@ -205,9 +205,9 @@ class StoredBeliefPropagation:
         tables = {}
         for family in state.rounds.families:
             if len(family.potentials) > 1:
-                worths: dict[str, Kind] = dict.fromkeys(names("t", family.potentials[0].size), "float")
+                entries: dict[str, Kind] = dict.fromkeys(names("t", family.potentials[0].size), "float")
                 query = f"SELECT * FROM potentials_{family.number}"
-                tables[family.number] = state.evidence.queries.query(query, {"kind": "int", **worths})
+                tables[family.number] = state.evidence.queries.query(query, {"kind": "int", **entries})
         return tables
 
     def _made_totals(self, state: StoredBeliefState) -> dict[int, Stored]:

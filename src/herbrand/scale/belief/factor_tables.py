@@ -87,7 +87,7 @@ class _Part:
 
     template: Template
     conjunction: Conjunction
-    worth: float
+    log_weight: float
     latent: tuple[int, ...]
 
     @property
@@ -129,15 +129,15 @@ class _Building:
         for template in self.program.templates:
             refuse_quantifiers(template, self.program, "belief propagation")
             conjunction, multiplicity = without_idle(template, self.program)
-            worth = self.program.worth(template)
-            if not worth or not multiplicity:
+            log_weight = self.program.log_weight(template)
+            if not log_weight or not multiplicity:
                 continue
             latent = tuple(
                 place for place, x in enumerate(conjunction.literals) if x.predicate in self.atoms.starts
             )
             named = frozenset(name for name, _ in conjunction.variables)
             key = merge_key(template.formula, template.instance, named)
-            groups[key].append(_Part(template, conjunction, worth * multiplicity, latent))
+            groups[key].append(_Part(template, conjunction, log_weight * multiplicity, latent))
         return iter(groups.values())
 
     def _add(self, parts: Sequence[_Part]) -> None:
@@ -159,7 +159,7 @@ class _Building:
                         for slot, literal in zip(places[start:], part.literals, strict=False)
                         if slot >= 0
                     ),
-                    part.worth,
+                    part.log_weight,
                 )
                 for part, start, lives in zip(parts, starts, there, strict=False)
                 if lives
@@ -211,18 +211,18 @@ class _Building:
                 self._add_opinion(name, evidence.opinion_rows(name))
             if evidence.is_valued(name) and tables.counts[1]:
                 barred = evidence.relation(tables.false, name).renamed(about=f"a{len(columns)}")
-                self._add_opinion(name, barred.let(worth=-math.inf))
+                self._add_opinion(name, barred.let(log_weight=-math.inf))
                 self.barring = True
 
     def _add_opinion(self, name: str, rows: Relation) -> None:
-        """Add the ``worth`` of having the value ``about`` for the atoms of these rows."""
+        """Add the ``log_weight`` of having the value ``about`` for the atoms of these rows."""
         columns, known = self.atoms.evidence.columns(name), self.atoms.evidence.settled(name)
         agreeing = rows.join(known, columns).where(column("value") == column("about"))
-        self.constant += agreeing.scalar(total(column("worth")))
+        self.constant += agreeing.scalar(total(column("log_weight")))
         if name in self.atoms.starts:
             size, number = self.program.value_count(name), self.atoms.number(name, list(map(column, columns)))
             values = {
-                u: choose(column("about") == value, column("worth"), 0.0)
+                u: choose(column("about") == value, column("log_weight"), 0.0)
                 for value, u in enumerate(names("u", size))
             }
             self.unary[size].append(rows.without(known, columns).select(atom=number, **values))

@@ -194,8 +194,8 @@ class StoredAriel:
             cut_off = self.budget.ended
             if cut_off:
                 break
-            table = f"told_{shelf}"
-            network.solver.tell(table, _asked(state, shelf, database))
+            table = f"solved_{shelf}"
+            network.solver.store_solved(table, _asked(state, shelf, database))
             tables.append(table)
             _refuse_failed(table, state)
         after = replace(state, step=state.step + 1)

@@ -15,7 +15,7 @@ from herbrand.budget import allowed_bytes, readable
 from herbrand.errors import BudgetError
 from herbrand.relations.database import Database
 from herbrand.relations.spark import Spark
-from herbrand.scale.bounds.sweeping import TOLD, swept_each
+from herbrand.scale.bounds.sweeping import SOLVED_SCHEMA, swept_each
 from herbrand.scale.bounds.workers import Workers
 
 SHARE_FOR_WORKERS = 0.4
@@ -36,11 +36,11 @@ class PoolSolver:
         """Description of the solver."""
         return f"{self.workers.count} worker processes"
 
-    def tell(self, table: str, query: str) -> None:
+    def store_solved(self, table: str, query: str) -> None:
         """Solve the parts in the rows of a query, and store the intervals of their atoms as a table."""
         rows = self.database.arrow(query).to_batches(max_chunksize=1)
         solved = list(self.workers.worked(rows))
-        self.database.put(table, pa.Table.from_batches(solved, TOLD))
+        self.database.put(table, pa.Table.from_batches(solved, SOLVED_SCHEMA))
 
 
 class SparkSolver:
@@ -53,8 +53,8 @@ class SparkSolver:
     def where(self) -> str:
         return "Spark's executors"
 
-    def tell(self, table: str, query: str) -> None:
-        self.database.make_by(table, query, swept_each, TOLD)
+    def store_solved(self, table: str, query: str) -> None:
+        self.database.make_by(table, query, swept_each, SOLVED_SCHEMA)
 
 
 Solver = PoolSolver | SparkSolver

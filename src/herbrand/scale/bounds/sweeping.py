@@ -14,7 +14,7 @@ from herbrand.engines.credal.ariel.message_part import MessagePart
 from herbrand.engines.credal.ariel.messages import FoundContradictionError
 
 NONE_FAILED = -1
-TOLD = pa.schema(
+SOLVED_SCHEMA = pa.schema(
     [("atom", pa.int64()), ("lower", pa.float64()), ("upper", pa.float64()), ("failed", pa.int64())]
 )
 """``failed``: a sentence that contradicts the intervals of its atoms; the row has no other information
@@ -30,7 +30,8 @@ def swept(batch: pa.RecordBatch) -> pa.RecordBatch:
     columns = zip(*solved, strict=True) if solved else [[], [], [], []]
     arrays = [np.concatenate(column) if column else np.empty(0) for column in map(list, columns)]
     return pa.RecordBatch.from_arrays(
-        [pa.array(array, kind) for array, kind in zip(arrays, TOLD.types, strict=True)], schema=TOLD
+        [pa.array(array, kind) for array, kind in zip(arrays, SOLVED_SCHEMA.types, strict=True)],
+        schema=SOLVED_SCHEMA,
     )
 
 

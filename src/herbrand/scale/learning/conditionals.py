@@ -130,9 +130,9 @@ class StoredConditionals:
     def _scores(self, scratch: Scratch, weights: np.ndarray) -> Relation:
         """Log-weight of each alternative relative to the known value; fixed parts have weight 1."""
         places = np.arange(FIXED, self.width)
-        worth = scratch.put(Memory.of(place=places, weight=np.concatenate([[1.0], weights])))
+        factors = scratch.put(Memory.of(place=places, weight=np.concatenate([[1.0], weights])))
         score = total(column("d") * column("weight"))
-        changes = self._changes(scratch).join(worth, ["place"])
+        changes = self._changes(scratch).join(factors, ["place"])
         return changes.group(["code", "n", "alternative"], score=score).kept()
 
     def _totals(self, scores: Relation) -> Relation:
@@ -156,10 +156,10 @@ class StoredConditionals:
         totals[sums["place"]] = sums["total"]
         return totals
 
-    def _pairs(self, rows: Relation, on: Sequence[str], worth: Expression) -> np.ndarray:
+    def _pairs(self, rows: Relation, on: Sequence[str], factor: Expression) -> np.ndarray:
         others = rows.renamed(other="place", e="d").only(*on, "other", "e")
-        worth = worth * column("d") * column("e")
-        sums = rows.join(others, on).group(["place", "other"], total=total(worth)).arrays()
+        factor = factor * column("d") * column("e")
+        sums = rows.join(others, on).group(["place", "other"], total=total(factor)).arrays()
         totals = np.zeros((self.width, self.width))
         totals[sums["place"], sums["other"]] = sums["total"]
         return totals

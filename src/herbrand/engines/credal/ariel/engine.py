@@ -281,7 +281,7 @@ class MessageRun:
         Raises ``ImpossibleGivenError`` where its condition has upper probability 0.
         """
         answering = Answering(self.incidence, self.links, lower, upper, self.budget.for_answering())
-        near = self.facts.bearing_on(query.atoms)
+        near = self.facts.relevant_to(query.atoms)
         known = conjunction([atom if truth else negation(atom) for atom, truth in near.items()])
         given = ([query.given] if query.given else []) + ([GroundFormula.of(known)] if near else [])
         try:
