@@ -216,15 +216,15 @@ class Guards:
             bound_data(budget.memory + LIBRARIES)
 
 
-def bound_data(wanted: int) -> None:
+def bound_data(limit: int) -> None:
     """Limit the bytes of data of this process; allocations beyond it fail.
 
     OpenBLAS ends the process where it gets no memory for its buffers, so it takes them before.
     """
     _inverse([[1.0]])
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    if most == resource.RLIM_INFINITY or wanted < most:
-        resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+    if most == resource.RLIM_INFINITY or limit < most:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
 GUARDS = Guards()

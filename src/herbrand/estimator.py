@@ -127,8 +127,8 @@ class LinkClassifier:
             theory = theory + Theory((PredicateDeclaration(ASKED, types, role="observed"),))
             sources = (*sources, *fact_sources({ASKED: rows}))
         model = Model(theory, sources, open=self.target)
-        asked = [row for row in dict.fromkeys(rows) if row not in known]
-        probabilities = {**self._inferred(model, asked), **known}
+        unknown_rows = [row for row in dict.fromkeys(rows) if row not in known]
+        probabilities = {**self._inferred(model, unknown_rows), **known}
         holds = np.array([probabilities[row] for row in rows], np.float64)
         return np.stack([1 - holds, holds], axis=1)
 

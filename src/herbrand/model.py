@@ -165,9 +165,9 @@ class Model:
         ``within``: the time and memory that deriving may take.
         """
         facts = self._knowledge.facts_with_derived(within)
-        asked = copy(self)
-        asked._unconditioned = _proof().of((), *facts)
-        return asked
+        model = copy(self)
+        model._unconditioned = _proof().of((), *facts)
+        return model
 
     def restated(self, theory: Theory) -> Model:
         """A model of another theory over the same facts, with the same open and closed predicates."""
@@ -261,8 +261,8 @@ class Model:
             if there is not None:
                 return there.infer(call)
         try:
-            asked = self._asked(call.query, call.given, call.most_probable, budget)
-            settled = self._settled(*asked, call.engine, call.settings, call.note)
+            question = self._asked(call.query, call.given, call.most_probable, budget)
+            settled = self._settled(*question, call.engine, call.settings, call.note)
         except OutOfTimeError:
             raise
         except BudgetError as error:
@@ -297,8 +297,8 @@ class Model:
                 f"--of names predicates and atoms, and not formulas: {show_formula(question.formulas[0])}",
                 hint="define a predicate by a rule and name it",
             )
-        asked = replace(question, summed_out=True)
-        settled = self._settled(program, asked, drawing, call.settings, call.note)
+        summed = replace(question, summed_out=True)
+        settled = self._settled(program, summed, drawing, call.settings, call.note)
         return _read(settled, call.note).filtered(call.top, call.least)
 
     @property
@@ -577,10 +577,10 @@ class Model:
         bindings = tuple(map(answers, goals.each))
         return bindings if isinstance(goals.asked, tuple) else bindings[0]
 
-    def _deriving(self, asked: Atom, rules: tuple[Rule, ...]) -> Model:
+    def _deriving(self, goal: Atom, rules: tuple[Rule, ...]) -> Model:
         """The model with rules for one atom, and that atom as its only query."""
         theory = self.theory + Theory(rules)
-        return self.restated(replace(theory, queries=(Query(asked, show_formula(asked)),)))
+        return self.restated(replace(theory, queries=(Query(goal, show_formula(goal)),)))
 
     def sample(
         self,

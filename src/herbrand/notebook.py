@@ -69,8 +69,8 @@ class HerbrandMagics(Magics):
         if HELP & set(words):
             display(Pretty(_parser(command).format_help()))
             return None
-        asked = _parser(command).parse_args(words)
-        given = {name: value for name, value in vars(asked).items() if value not in (None, False)}
+        parsed = _parser(command).parse_args(words)
+        given = {name: value for name, value in vars(parsed).items() if value not in (None, False)}
         into, subject = given.pop("into", None), given.pop("subject", None)
         facts = self._facts(given.pop("facts", ()))
         of_model = {name: given.pop(name) for name in OF_MODEL if name in given}

@@ -132,18 +132,18 @@ def unique_rows(
     return rows[first], places.reshape(-1).astype(np.int64)
 
 
-def places_among(known: Keys, wanted: Keys) -> npt.NDArray[np.int64]:
+def places_among(known: Keys, keys: Keys) -> npt.NDArray[np.int64]:
     """Index of each wanted key among sorted keys of the same sizes; -1 if it is missing."""
     if not len(known):
-        return np.full(len(wanted), -1)
-    if known.dtype == wanted.dtype == np.int64:
+        return np.full(len(keys), -1)
+    if known.dtype == keys.dtype == np.int64:
         first, size = int(known[0]), int(known[-1]) - int(known[0]) + 1
-        if size <= SPREAD * (len(known) + len(wanted)):
-            return _places_in_range(known, wanted, first, size)
-        if min(len(known), len(wanted)) >= MANY:
-            return Places(known).of(wanted)
-    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[places] == wanted, places, -1)
+        if size <= SPREAD * (len(known) + len(keys)):
+            return _places_in_range(known, keys, first, size)
+        if min(len(known), len(keys)) >= MANY:
+            return Places(known).of(keys)
+    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[places] == keys, places, -1)
 
 
 def each_in(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -160,15 +160,15 @@ def each_in(starts: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndar
     return ranges, np.arange(len(ranges)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
 
 
-def _places_in_range(known: Keys, wanted: Keys, first: int, size: int) -> npt.NDArray[np.int64]:
+def _places_in_range(known: Keys, keys: Keys, first: int, size: int) -> npt.NDArray[np.int64]:
     """:func:`places_among` by an array over all numbers from the first key to the last; without an array if
     all of them are keys."""
-    inside = (wanted >= first) & (wanted < first + size)
+    inside = (keys >= first) & (keys < first + size)
     if size == len(known):
-        return np.where(inside, wanted - first, -1)
+        return np.where(inside, keys - first, -1)
     places = np.full(size + 1, -1)
     places[known - first] = np.arange(len(known))
-    return places[np.where(inside, wanted - first, size)]  # the last entry, which no key has
+    return places[np.where(inside, keys - first, size)]  # the last entry, which no key has
 
 
 class Places:
@@ -197,15 +197,15 @@ class Places:
         if self._others is not None:
             self.like[self._left] = self._left[self._others.like]
 
-    def of(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def of(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Index of each wanted key, as in ``like``; -1 if it is missing."""
-        places = np.empty(len(wanted), np.int64)
-        for start in range(0, len(wanted), BLOCK):
-            places[start : start + BLOCK] = self._of_block(wanted[start : start + BLOCK])
+        places = np.empty(len(numbers), np.int64)
+        for start in range(0, len(numbers), BLOCK):
+            places[start : start + BLOCK] = self._of_block(numbers[start : start + BLOCK])
         return places
 
-    def _of_block(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        entries, rests = self._parts(wanted)
+    def _of_block(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        entries, rests = self._parts(numbers)
         held = self._table[entries]
         rests ^= held
         at = rests.view(np.int64)
@@ -215,7 +215,7 @@ class Places:
             absent &= held != _FREE  # a free entry ends the search
             left = np.flatnonzero(absent)
             if self._others is not None and len(left):
-                places = self._others._of_block(wanted[left])
+                places = self._others._of_block(numbers[left])
                 at[left] = np.where(places < 0, -1, self._left[places])
         return at
 

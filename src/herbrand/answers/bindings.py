@@ -92,10 +92,10 @@ class Bindings(Sheet):
     def __getitem__(self, values: Value | tuple[Value, ...]) -> float:
         """Weight of the answer with these constants, in the order of :attr:`variables`; 0 if there is
         none."""
-        wanted = values if isinstance(values, tuple) else (values,)
-        if len(wanted) != len(self.variables):
-            raise KeyError(f"an answer has {len(self.variables)} constants, not {len(wanted)}")
-        return self._weight_of.get(wanted, 0.0)
+        row = values if isinstance(values, tuple) else (values,)
+        if len(row) != len(self.variables):
+            raise KeyError(f"an answer has {len(self.variables)} constants, not {len(row)}")
+        return self._weight_of.get(row, 0.0)
 
     def __contains__(self, values: Value | tuple[Value, ...]) -> bool:
         """Whether there is an answer with these constants."""

@@ -123,10 +123,10 @@ class AtomTable(Sheet):
 
     def __getitem__(self, arguments: Value | tuple[Value, ...]) -> float | dict[Value, float]:
         """Probability of the atom with these arguments; for a many-valued atom a dict by value."""
-        wanted = arguments if isinstance(arguments, tuple) else (arguments,)
-        if wanted not in self._position:
-            raise KeyError(f"{show_atom(self.predicate, wanted)} is not among the answers")
-        row = self.probabilities[self._position[wanted]]
+        key = arguments if isinstance(arguments, tuple) else (arguments,)
+        if key not in self._position:
+            raise KeyError(f"{show_atom(self.predicate, key)} is not among the answers")
+        row = self.probabilities[self._position[key]]
         if self.values is None:
             return float(row[1])
         return {value: float(p) for value, p in zip(self.values, row, strict=False)}
@@ -394,8 +394,8 @@ class Marginals(Sheet):
         """Keep rows of probability ``least`` or more; of these the ``top`` most probable, sorted."""
         if top is None and least is None:
             return self
-        asked = np.array([row.probability for row in self.formulas], np.float64)
-        parts = [*(table.reported_probabilities for table in self.tables), asked]
+        probabilities = np.array([row.probability for row in self.formulas], np.float64)
+        parts = [*(table.reported_probabilities for table in self.tables), probabilities]
         every = np.concatenate(parts)
         kept = np.arange(len(every)) if least is None else np.flatnonzero(every >= least)
         if top is not None:

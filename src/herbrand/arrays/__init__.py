@@ -240,8 +240,8 @@ def is_grad_enabled() -> builtins.bool:
 def get_num_threads() -> int:
     """Number of threads that may share a large table: ``OMP_NUM_THREADS`` (a list has one for each level of
     nesting), else all processors."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return int(wanted) if wanted.isdecimal() and int(wanted) else os.cpu_count() or 1
+    requested = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(requested) if requested.isdecimal() and int(requested) else os.cpu_count() or 1
 
 
 def _product(

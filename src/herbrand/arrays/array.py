@@ -397,10 +397,10 @@ def is_recorded(arrays: Sequence[Array]) -> bool:
     return _RECORDING.get() and any(array.watched for array in arrays)
 
 
-def gradients(total: Array, wanted: Sequence[Array]) -> list[np.ndarray | None]:
+def gradients(total: Array, inputs: Sequence[Array]) -> list[np.ndarray | None]:
     """Derivative of the scalar ``total`` by each wanted array; None if it does not depend on it."""
     slopes: dict[int, np.ndarray] = {id(total): np.ones_like(total.data)}
-    for array, parents in reversed(_leading_to(total, wanted)):
+    for array, parents in reversed(_leading_to(total, inputs)):
         slope = slopes.get(id(array))
         if slope is None:
             continue
@@ -408,12 +408,12 @@ def gradients(total: Array, wanted: Sequence[Array]) -> list[np.ndarray | None]:
             pulled = summed_to(pull(slope), parent.data.shape)
             known = slopes.get(id(parent))
             slopes[id(parent)] = pulled if known is None else known + pulled
-    return [slopes.get(id(array)) for array in wanted]
+    return [slopes.get(id(array)) for array in inputs]
 
 
-def _leading_to(total: Array, wanted: Sequence[Array]) -> list[tuple[Array, list[tuple[Array, Pull]]]]:
+def _leading_to(total: Array, inputs: Sequence[Array]) -> list[tuple[Array, list[tuple[Array, Pull]]]]:
     """Arrays on a path from a wanted array to the total, earliest first, with their parents on such paths."""
-    leading = {id(array) for array in wanted}
+    leading = {id(array) for array in inputs}
     links = []
     for array in _earliest_first(total):
         parents = [(parent, pull) for parent, pull in array.parents if id(parent) in leading]

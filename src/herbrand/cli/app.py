@@ -88,8 +88,8 @@ def _asked(arguments: list[str]) -> typer.Typer:
     """The program with the options of the command that the arguments name."""
     if COMPLETING in os.environ:
         return program()
-    asked = [argument for argument in arguments if not argument.startswith("-")][:1]
-    return program(asked, listed=not asked and "--version" not in arguments)
+    first = [argument for argument in arguments if not argument.startswith("-")][:1]
+    return program(first, listed=not first and "--version" not in arguments)
 
 
 def run() -> None:

@@ -18,9 +18,9 @@ def command(opened: OpenedForGoal, written: Written, **options: Any) -> None:
 
     The weight of an answer is the number of its proofs, or the sum of the products of the weights they use.
     """
-    asked, goal = last_argument(opened, "the goal")
+    stated, goal = last_argument(opened, "the goal")
     budget = budget_of(options)
-    answer = open_model(asked, budget).query(goal, within=budget, **options)
+    answer = open_model(stated, budget).query(goal, within=budget, **options)
     write_result(
         written,
         answer.to_dict,

@@ -94,13 +94,13 @@ def _recorded(algebra: Softmax, operands: Sequence[Array], shapes: Shapes, leadi
     all of them."""
     bare = viewed([operand.detach() for operand in operands], shapes)
     result = push_forward(algebra, leading, bare)
-    wanted = [operand.watched for operand in operands]
+    needs_gradient = [operand.watched for operand in operands]
     pulled: list[Tensor | None] = []
 
     def pull(place: int) -> Pull:
         def back(slope: np.ndarray) -> np.ndarray:
             if not pulled:
-                pulled.extend(pull_back(algebra, leading, bare, result, Array(slope), wanted))
+                pulled.extend(pull_back(algebra, leading, bare, result, Array(slope), needs_gradient))
             gradient = pulled[place]
             assert gradient is not None
             return gradient.data.reshape(operands[place].shape)
@@ -145,20 +145,22 @@ def pull_back(
     operands: Sequence[Tensor],
     result: Tensor,
     gradient: Tensor,
-    wanted: Sequence[bool],
+    needs_gradient: Sequence[bool],
 ) -> list[Tensor | None]:
     """The derivative by each wanted operand, from that by the result."""
     shape = _joint_shape(operands)
     if math.prod(shape) <= BLOCK_ENTRIES:
         with _one_thread(operands[0]):
-            return _shared_out(gradient * algebra.shares(_sum(operands), result, leading), operands, wanted)
+            return _shared_out(
+                gradient * algebra.shares(_sum(operands), result, leading), operands, needs_gradient
+            )
     zeros = library(*operands).zeros_like
-    pulled = [zeros(one) if wants else None for one, wants in zip(operands, wanted, strict=True)]
+    pulled = [zeros(one) if wants else None for one, wants in zip(operands, needs_gradient, strict=True)]
 
     def pull(block: Block) -> list[Tensor | None]:
         pieces = [_cut(operand, block, leading) for operand in operands]
         weights = gradient[block] * algebra.shares(_sum(pieces), result[block], leading)
-        return _shared_out(weights, pieces, wanted)
+        return _shared_out(weights, pieces, needs_gradient)
 
     for block, parts in _each(blocks(shape, leading, BLOCK_ENTRIES), pull, result):
         for whole, part in zip(pulled, parts, strict=True):
@@ -202,14 +204,18 @@ def _torch() -> ModuleType:
     return importlib.import_module("herbrand.contraction.torch_blocks")
 
 
-def _shared_out(weights: Tensor, operands: Sequence[Tensor], wanted: Sequence[bool]) -> list[Tensor | None]:
+def _shared_out(
+    weights: Tensor, operands: Sequence[Tensor], needs_gradient: Sequence[bool]
+) -> list[Tensor | None]:
     """Sum ``weights`` over the dimensions that each operand lacks, from the last operand, the largest,
     to the first."""
     shapes = [tuple(operands[0].shape)]
     for operand in operands[1:]:
         shapes.append(tuple(map(max, shapes[-1], operand.shape)))
     gradients: list[Tensor | None] = []
-    for operand, shape, wants in zip(reversed(operands), reversed(shapes), reversed(wanted), strict=True):
+    for operand, shape, wants in zip(
+        reversed(operands), reversed(shapes), reversed(needs_gradient), strict=True
+    ):
         if weights.shape != shape:
             weights = weights.sum_to_size(shape)
         gradients.append(weights.sum_to_size(operand.shape) if wants else None)

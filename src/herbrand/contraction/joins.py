@@ -268,8 +268,8 @@ def places_in(support: Support, axes: Axes, other: Support, other_axes: Axes) ->
     """Place in ``other`` of the entry that agrees with each entry; -1 if there is none."""
     rows, shape = _columns(support, axes, other_axes)
     numbers = _Numbers.of([rows, other.indices], shape)
-    wanted, known = numbers.each
-    return places_among(known, wanted)
+    queried, known = numbers.each
+    return places_among(known, queried)
 
 
 def product(left: Support, left_axes: Axes, right: Support, right_axes: Axes, output: Axes) -> Product:

@@ -124,17 +124,17 @@ def triangle_by_entries(
 
 
 @loop
-def _gallop(sorted_values: Array, start: Any, stop: Any, wanted: Any) -> Any:
-    """First place from ``start`` on whose value is at least ``wanted``: by doubling strides,
+def _gallop(sorted_values: Array, start: Any, stop: Any, value: Any) -> Any:
+    """First place from ``start`` on whose value is at least ``value``: by doubling strides,
     then by bisection."""
     stride = 1
-    while start + stride < stop and sorted_values[start + stride] < wanted:
+    while start + stride < stop and sorted_values[start + stride] < value:
         start += stride
         stride *= 2
     stop = min(stop, start + stride)
     while start < stop:
         middle = (start + stop) // 2
-        if sorted_values[middle] < wanted:
+        if sorted_values[middle] < value:
             start = middle + 1
         else:
             stop = middle

@@ -279,11 +279,13 @@ def _by_elimination(operands: list[Axes], output: Axes, order: Iterable[str]) ->
         for axis in axes:
             holders.setdefault(axis, set()).add(slot)
     live = dict.fromkeys(range(len(operands)))
-    joins, wanted = [], set(output)
+    joins, output_axes = [], set(output)
 
     def join(slots: list[int]) -> None:
         union = Counter(chain.from_iterable(axes_of[slot] for slot in slots))
-        kept = tuple(axis for axis, count in union.items() if axis in wanted or len(holders[axis]) > count)
+        kept = tuple(
+            axis for axis, count in union.items() if axis in output_axes or len(holders[axis]) > count
+        )
         new = len(axes_of)
         for slot in slots:
             del live[slot]

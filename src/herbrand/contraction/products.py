@@ -97,9 +97,9 @@ class _Triangle(torch.autograd.Function):
         known = list(ctx.saved_tensors)
         known[ctx.target] = gradients[0]
         pulled: list[Tensor | None] = [None, None]
-        for role, wanted in enumerate(ctx.needs_input_grad[2:]):
+        for role, needed in enumerate(ctx.needs_input_grad[2:]):
             others = [None if other == role else value for other, value in enumerate(known)]
-            pulled.append(_Triangle.apply(ctx.triangle, role, *others) if wanted else None)
+            pulled.append(_Triangle.apply(ctx.triangle, role, *others) if needed else None)
         return tuple(pulled)
 
 

@@ -43,8 +43,8 @@ class Eliminate(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         result, *operands = ctx.saved_tensors
-        aligned, wanted = viewed(operands, ctx.shapes), ctx.needs_input_grad[3:]
-        pulled = pull_back(ctx.algebra, ctx.leading, aligned, result, gradients[0], wanted)
+        aligned, needs_gradient = viewed(operands, ctx.shapes), ctx.needs_input_grad[3:]
+        pulled = pull_back(ctx.algebra, ctx.leading, aligned, result, gradients[0], needs_gradient)
         back = [None if one is None else one.view(to.shape) for one, to in zip(pulled, operands, strict=True)]
         return None, None, None, *back
 

@@ -245,9 +245,9 @@ class _Problem:
     def _of_opinions(self, slopes: Array) -> Iterator[tuple[Key, float]]:
         """Yield soft evidence on each atom with its contribution."""
         own = self.ground.own_weights()
-        wanted = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.log_weights))
+        finite = np.flatnonzero(self.elimination.core.present[own.atoms] & np.isfinite(own.log_weights))
         for atom, value, log_weight in zip(
-            *(x[wanted] for x in (own.atoms, own.values, own.log_weights)), strict=True
+            *(x[finite] for x in (own.atoms, own.values, own.log_weights)), strict=True
         ):
             text = self.ground.evidence.atom_text(*self.ground.atoms.atom(int(atom)))[0]
             yield (
@@ -298,14 +298,14 @@ def _unnamed(ground: Ground, number: int, named: set[str], most: int) -> list[di
     """
     grounded = ground.templates[number]
     template, conjunction = grounded.template, grounded.template.conjunction
-    wanted = {
+    arguments = {
         became for (name, _), became in zip(template.free, template.instance, strict=True) if name in named
     }
     unbound = {became for became in template.instance if not grounded.bindings.binds([became])}
-    if unbound.isdisjoint(wanted):
+    if unbound.isdisjoint(arguments):
         return []
-    wanted |= {argument for pair in conjunction.distinct for argument in pair}
-    idle = sorted(x for x in unbound & wanted if isinstance(x, str))
+    arguments |= {argument for pair in conjunction.distinct for argument in pair}
+    idle = sorted(x for x in unbound & arguments if isinstance(x, str))
     sizes = [len(ground.program.domain(conjunction.types[name])) for name in idle]
     if not 0 < math.prod(sizes) <= most:
         return []

@@ -293,11 +293,13 @@ def choices(
     they ground everything for their estimate. For a network then no engine is asked, as some read its tables
     cell by cell.
     """
-    asked: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
+    prepared_engines: list[tuple[AnyEngine, Program, Prepared[Any] | Refusal]] = []
     in_cells_once = cache(partial(in_cells, program))
 
     def known(engine: AnyEngine, read: Program) -> Prepared[Any] | Refusal | None:
-        return next((answer for other, same, answer in asked if other == engine and same is read), None)
+        return next(
+            (answer for other, same, answer in prepared_engines if other == engine and same is read), None
+        )
 
     is_affordable = False
     for name in _in_turn(program, question):
@@ -316,9 +318,9 @@ def choices(
         if isinstance(engine, Fallback):
             engine = replace(engine, known=known(engine.second, read))
         prepared = known(engine, read) or engine.prepare(read, question, _for_planning(own.budget))
-        asked.append((engine, read, prepared))
+        prepared_engines.append((engine, read, prepared))
         if isinstance(prepared, HandedOver):
-            asked.append((prepared.engine, read, prepared.prepared))
+            prepared_engines.append((prepared.engine, read, prepared.prepared))
         offer = offered(engine, own, prepared)
         yield offer
         is_affordable |= isinstance(offer, Choice) and offer.exact and offer.operations <= AFFORDABLE

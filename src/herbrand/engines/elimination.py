@@ -415,18 +415,22 @@ class Elimination:
         ends = np.cumsum([batch.sizes[axis] for axis in batch.weighted])
         unary = np.split(weights, ends[:-1], axis=1) if len(ends) else []
         parts, scopes = [*unary, *tables], [*((axis,) for axis in batch.weighted), *batch.scopes]
-        wanted = [*([self.gradient] * len(unary)), *([of_tables] * len(tables))]
+        needs_gradient = [*([self.gradient] * len(unary)), *([of_tables] * len(tables))]
         if made is None:
-            totals, slopes = self._over_worlds(batch, parts, scopes, wanted)
+            totals, slopes = self._over_worlds(batch, parts, scopes, needs_gradient)
         else:
-            totals, slopes = _run(made, parts, wanted)
+            totals, slopes = _run(made, parts, needs_gradient)
         if self.gradient:
             own = slopes[: len(unary)]
             slopes[: len(unary)] = [np.concatenate([np.zeros((len(weights), 0)), *own], axis=1)]
         return totals, slopes
 
     def _over_worlds(
-        self, batch: Batch, parts: Sequence[Array], scopes: Sequence[LocalScope], wanted: Sequence[bool]
+        self,
+        batch: Batch,
+        parts: Sequence[Array],
+        scopes: Sequence[LocalScope],
+        needs_gradient: Sequence[bool],
     ) -> tuple[Array, list[Array]]:
         """The same by enumeration: an axis of worlds replaces those of atoms."""
         shape = (len(parts[0]), *batch.sizes)
@@ -435,7 +439,7 @@ class Elimination:
             joint += _spread(part, scope, batch.sizes)
         totals, shares = self._alike(joint.reshape(len(joint), -1).T)
         shares = shares.T.reshape(shape)
-        return totals, [_sum_but(shares, scope) for scope in compress(scopes, wanted)]
+        return totals, [_sum_but(shares, scope) for scope in compress(scopes, needs_gradient)]
 
     def _sum_alone(self, unary: Array, shares: Array) -> Array:
         """Totals of axes that no table contains; fills in the shares of their values."""
@@ -457,10 +461,12 @@ class Elimination:
             return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)
 
 
-def _run(made: contraction.Plan, parts: Sequence[Array], wanted: Sequence[bool]) -> tuple[Array, list[Array]]:
-    """Total of each component, and the gradients by the parts that are ``wanted``."""
+def _run(
+    made: contraction.Plan, parts: Sequence[Array], needs_gradient: Sequence[bool]
+) -> tuple[Array, list[Array]]:
+    """Total of each component, and the gradients by the parts that are ``needs_gradient``."""
     operands = list(map(arrays.Array, parts))
-    watched = [operand.watch() for operand in compress(operands, wanted)]
+    watched = [operand.watch() for operand in compress(operands, needs_gradient)]
     total = contraction.run(made, list(map(contraction.Dense, operands))).to_dense()
     gradients = arrays.gradients(total[total > -math.inf].sum(), watched) if watched else []
     return total.data, [

@@ -26,7 +26,7 @@ from herbrand.engines.contradiction import (
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.formula_shares import FormulaShares
-from herbrand.engines.reading import AskedTables, ChosenWorld, ExplainedAtom, by_number, forced
+from herbrand.engines.reading import ChosenWorld, ExplainedAtom, QueriedTables, by_number, forced
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.extras import later
 from herbrand.factors.graph import FactorGraph
@@ -57,18 +57,18 @@ class ExactState:
     """A planned elimination, with its sums after the one step."""
 
     lasting: ClassVar[bool] = True
-    asked: AskedTables
+    queried: QueriedTables
     elimination: Elimination
     sums: Eliminated | None = None
     formulas: tuple[Row, ...] = ()
 
     @property
     def ground(self) -> Ground:
-        return self.asked.ground
+        return self.queried.ground
 
     @property
     def question(self) -> Question:
-        return self.asked.question
+        return self.queried.question
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Exact:
         algebra = "maximum" if question.most_probable else "log"
         graph = ground_graph(grounded, within, by_formula=False).graph
         plan = planned(graph, grounded.atoms.count, algebra, budget=within)
-        return ExactState(AskedTables(grounded, question), plan)
+        return ExactState(QueriedTables(grounded, question), plan)
 
     def step(self, state: ExactState) -> ExactState:
         sums = state.elimination.run()
@@ -127,7 +127,7 @@ class Exact:
             self.name,
             Guarantee.EXACT,
             status,
-            tuple(state.asked.filled(np.clip(state.sums.shares, 0.0, 1.0))),
+            tuple(state.queried.filled(np.clip(state.sums.shares, 0.0, 1.0))),
             state.formulas,
             None if likeliest else state.sums.total,
             None if likeliest else PartitionGuarantee.EXACT,
@@ -138,13 +138,13 @@ class Exact:
     def explain(self, state: ExactState, status: Status) -> Explanation:
         """Share the atom's log-odds out exactly among groundings and soft evidence."""
         ground = state.ground
-        asked = ExplainedAtom.of(state.question, ground.evidence)
-        atom = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
-        shared_out = _attributed(ground, atom, asked.value, self.refuse_too_much)
+        queried = ExplainedAtom.of(state.question, ground.evidence)
+        atom = int(ground.atoms.numbers(queried.predicate, queried.codes)[0])
+        shared_out = _attributed(ground, atom, queried.value, self.refuse_too_much)
         reasons = shared_out.reasons
         if not math.isfinite(shared_out.value):
-            reasons = self._forcing(ground, atom, asked.value, shared_out.value)
-        return asked.explained(shared_out.value, self.name, Guarantee.EXACT, reasons, shared_out.base)
+            reasons = self._forcing(ground, atom, queried.value, shared_out.value)
+        return queried.explained(shared_out.value, self.name, Guarantee.EXACT, reasons, shared_out.base)
 
     def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:
         """Reasons from a smallest set of hard statements without which the atom could have another value."""
@@ -180,10 +180,10 @@ class Exact:
     def _formula_rows(self, state: ExactState, sums: Eliminated) -> tuple[Row, ...]:
         """Rows with the probability of every instance of the queried formulas; 1 or 0 in the
         most probable world."""
-        asked = [
+        queried = [
             pair for formula in state.question.formulas for pair in instances(formula, state.ground.program)
         ]
-        closed = [formula for _, formula in asked]
+        closed = [formula for _, formula in queried]
         if not closed:
             return ()
         if state.question.most_probable:
@@ -196,5 +196,5 @@ class Exact:
             ).of(closed)
         return tuple(
             Row(show_formula(written), None, (), share)
-            for (written, _), share in zip(asked, shares, strict=True)
+            for (written, _), share in zip(queried, shares, strict=True)
         )

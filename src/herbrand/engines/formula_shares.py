@@ -91,8 +91,8 @@ class FormulaShares:
 
     def of(self, formulas: Sequence[Formula]) -> list[float]:
         """Probability of each formula."""
-        asked = list(map(self._lowered, formulas))
-        tables = (one.table for one in asked if one.table is not None)
+        lowered = list(map(self._lowered, formulas))
+        tables = (one.table for one in lowered if one.table is not None)
         scopes = {table.scope for table in tables if table.holds.size <= MOST_CASES}
         shares = {scope: self._own(scope) for scope in scopes if len(scope) < 2}
         shares |= self._joint(sorted(scope for scope in scopes if len(scope) > 1))
@@ -100,7 +100,7 @@ class FormulaShares:
             self._alone(one)
             if one.table is None or one.table.scope not in shares
             else min(1.0, float(shares[one.table.scope][one.table.holds].sum()))
-            for one in asked
+            for one in lowered
         ]
 
     def _negated(self, formula: Formula) -> Ground:
@@ -186,12 +186,12 @@ class FormulaShares:
         apart = GRADIENT * len(scopes) * self.elimination.operations
         return elimination if elimination.operations <= max(FEW, apart) else None
 
-    def _alone(self, asked: _Lowered) -> float:
+    def _alone(self, lowered: _Lowered) -> float:
         """Probability of one formula, by computing the log-partition again."""
-        if asked.cases is None and asked.table is not None:
-            extra = self._factor_of(asked.table)
+        if lowered.cases is None and lowered.table is not None:
+            extra = self._factor_of(lowered.table)
         else:
-            cases = self._negated(asked.formula) if asked.cases is None else asked.cases
+            cases = self._negated(lowered.formula) if lowered.cases is None else lowered.cases
             extra = chained(ground_graph(cases, self.budget, by_formula=False, facts=False).graph)
         if extra.constant == -math.inf:
             return 0.0

@@ -39,7 +39,7 @@ LookUp = Callable[[str, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class AskedTable:
+class QueriedTable:
     """Queried atoms of a predicate, with the values of those that are known. The ``latent`` ones, by code or
     number, are at ``places``; None if these are all atoms, in this order."""
 
@@ -54,7 +54,7 @@ class AskedTable:
         predicate: str,
         codes: np.ndarray,
         numbers: Callable[[str, np.ndarray], np.ndarray] | None = None,
-    ) -> AskedTable:
+    ) -> QueriedTable:
         """Table of the atoms with these codes; latent ones are kept by their ``numbers`` if given,
         else by code."""
         program, known = evidence.program, evidence.known(predicate)
@@ -83,17 +83,19 @@ class AskedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedTables:
+class QueriedTables:
     """Tables of a question, listed when they are first filled in."""
 
     ground: Ground
     question: Question
 
     @cached_property
-    def _listed(self) -> list[AskedTable]:
+    def _listed(self) -> list[QueriedTable]:
         """Each table with its latent atoms by number."""
         evidence, numbers = self.ground.evidence, self.ground.atoms.numbers
-        return [AskedTable.of(evidence, *asked, numbers) for asked in asked_codes(evidence, self.question)]
+        return [
+            QueriedTable.of(evidence, *queried, numbers) for queried in queried_codes(evidence, self.question)
+        ]
 
     def filled(self, probabilities: np.ndarray) -> Iterator[AtomTable]:
         """Yield the tables filled in from ``probabilities`` [latent atom, value]."""
@@ -103,7 +105,7 @@ class AskedTables:
 
 def atom_tables(ground: Ground, probabilities: np.ndarray, question: Question) -> Iterator[AtomTable]:
     """A table for each queried predicate; ``probabilities`` [latent atom, value]."""
-    return AskedTables(ground, question).filled(probabilities)
+    return QueriedTables(ground, question).filled(probabilities)
 
 
 def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
@@ -118,18 +120,18 @@ def by_number(ground: Ground, probabilities: np.ndarray) -> LookUp:
 
 def looked_up(evidence: Evidence, look_up: LookUp, question: Question) -> Iterator[AtomTable]:
     """A table for each queried predicate, its latent atoms looked up."""
-    return listed_tables(evidence, look_up, asked_codes(evidence, question))
+    return listed_tables(evidence, look_up, queried_codes(evidence, question))
 
 
 def listed_tables(
-    evidence: Evidence, look_up: LookUp, asked: Iterable[tuple[str, np.ndarray]]
+    evidence: Evidence, look_up: LookUp, queried: Iterable[tuple[str, np.ndarray]]
 ) -> Iterator[AtomTable]:
     """The same for atoms by their codes."""
-    for predicate, codes in asked:
-        yield AskedTable.of(evidence, predicate, codes).filled(look_up)
+    for predicate, codes in queried:
+        yield QueriedTable.of(evidence, predicate, codes).filled(look_up)
 
 
-def asked_codes(
+def queried_codes(
     evidence: Evidence, question: Question, possible: Mapping[str, np.ndarray] | None = None
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield each queried predicate with the codes of its queried atoms.
@@ -143,10 +145,10 @@ def asked_codes(
             if evidence.known(predicate).latent_count():
                 yield predicate, _latent_codes(evidence.known(predicate), possible.get(predicate))
         return
-    asked: dict[str, list[AtomPattern]] = {}
+    queried: dict[str, list[AtomPattern]] = {}
     for pattern in question.atoms:
-        asked.setdefault(pattern.predicate, []).append(pattern)
-    for predicate, patterns in asked.items():
+        queried.setdefault(pattern.predicate, []).append(pattern)
+    for predicate, patterns in queried.items():
         if all(pattern.is_ground for pattern in patterns):
             rows = np.array([*dict.fromkeys(pattern.arguments for pattern in patterns)], np.int64)
             yield predicate, codes_of(rows, evidence.sizes(predicate))
@@ -297,14 +299,14 @@ def known_fact(
 ) -> Explanation | None:
     """Explanation of the queried atom if facts determine it, else None. ``origin`` says why a row of indices
     is known to hold or not."""
-    asked = ExplainedAtom.of(question, Evidence(program))
-    if asked.known is None:
+    queried = ExplainedAtom.of(question, Evidence(program))
+    if queried.known is None:
         return None
-    predicate, evidence = program.signature.predicates[asked.predicate], asked.evidence
-    value = int(evidence.known(predicate.name).lookup(asked.codes)[0])
+    predicate, evidence = program.signature.predicates[queried.predicate], queried.evidence
+    value = int(evidence.known(predicate.name).lookup(queried.codes)[0])
     valued = evidence.is_valued(predicate.name)
-    arguments = rows_of(asked.codes, evidence.sizes(predicate.name))[0].tolist()
+    arguments = rows_of(queried.codes, evidence.sizes(predicate.name))[0].tolist()
     why = origin(predicate, [*arguments, value] if valued else arguments, valued or bool(value))
-    share = float(asked.known)
-    reason = Reason(f"{evidence.literal_text(predicate.name, asked.codes)} {why}", {}, share)
-    return Explanation(asked.text, "probability", share, "facts", Guarantee.EXACT, (reason,))
+    share = float(queried.known)
+    reason = Reason(f"{evidence.literal_text(predicate.name, queried.codes)} {why}", {}, share)
+    return Explanation(queried.text, "probability", share, "facts", Guarantee.EXACT, (reason,))

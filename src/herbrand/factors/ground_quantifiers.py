@@ -201,9 +201,9 @@ class Quantifiers:
         singles: list[tuple[Array, Array, Allowed]] = []
         joint: list[tuple[Array, Array, tuple[Allowed, ...]]] = []
         for piece, rows in zip(pieces, ground, strict=True):
-            wanted = np.flatnonzero(row_of[rows.origin] != ABSENT)
-            columns = self.with_helpers(piece, _taken(rows, wanted), None)
-            owner = row_of[rows.origin[wanted]][columns.rows]
+            new_rows = np.flatnonzero(row_of[rows.origin] != ABSENT)
+            columns = self.with_helpers(piece, _taken(rows, new_rows), None)
+            owner = row_of[rows.origin[new_rows]][columns.rows]
             for shape in shapes(columns.atoms, np.ones((len(columns.atoms), 1), bool)):
                 literals = together(
                     (slot, allowed)
@@ -238,28 +238,28 @@ class Quantifiers:
         return rows[np.append(~same, True)[: len(rows)]]
 
     def _single_members(
-        self, singles: Iterable[tuple[Array, Array, Allowed]], wanted: Array
+        self, singles: Iterable[tuple[Array, Array, Allowed]], new_rows: Array
     ) -> Iterator[Array]:
         """Rows [quantifier, axis, number of the set of values] for pieces of one literal."""
         for owner, members, allowed in singles:
-            kept = wanted[owner]
+            kept = new_rows[owner]
             pattern = np.full(kept.sum(), self._number(allowed))
             yield np.stack([owner[kept], members[kept], pattern], axis=1)
 
     def _joint_members(
-        self, joint: Iterable[tuple[Array, Array, tuple[Allowed, ...]]], wanted: Array
+        self, joint: Iterable[tuple[Array, Array, tuple[Allowed, ...]]], new_rows: Array
     ) -> Iterator[Array]:
         """The same rows for pieces of several literals, each by a helper; repeated pieces count once."""
         alike: dict[tuple[Allowed, ...], list[Array]] = defaultdict(list)
         for owner, scopes, allowed in joint:
-            kept = wanted[owner]
+            kept = new_rows[owner]
             alike[allowed].append(np.concatenate([owner[kept, None], scopes[kept]], axis=1))
         for allowed, parts in alike.items():
             rows = np.concatenate(parts)
             rows = rows[unique_rows(rows)[0]]
             if len(rows):
                 own = self.none_fails(rows[:, 1:], dict(enumerate(allowed)))
-                yield from self._single_members([(rows[:, 0], own, (0,))], wanted)
+                yield from self._single_members([(rows[:, 0], own, (0,))], new_rows)
 
     def _resting(self, alone: Array, joined: Array, settled: Array) -> GroundQuantifiers:
         """Resolve quantifiers of one literal to that literal and give a helper to those of more."""

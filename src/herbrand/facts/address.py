@@ -160,13 +160,13 @@ def _split(text: str) -> tuple[str, str | None]:
     return f"{head}{slash}{location}", table or None
 
 
-def _spelled(table: str, wanted: str, present: Sequence[str], named_by: str) -> str:
-    alike = [name for name in present if name == wanted] or [
-        name for name in present if name.casefold() == wanted.casefold()
+def _spelled(table: str, requested: str, present: Sequence[str], named_by: str) -> str:
+    alike = [name for name in present if name == requested] or [
+        name for name in present if name.casefold() == requested.casefold()
     ]
     if len(alike) == 1:
         return alike[0]
     if alike:
-        raise FactsError(f"{table}: there are {len(alike)} columns '{wanted}'")
-    hint = nearest(wanted, present) or f"its columns are {', '.join(present)}{named_by}"
-    raise FactsError(f"{table}: there is no column '{wanted}'", hint=hint)
+        raise FactsError(f"{table}: there are {len(alike)} columns '{requested}'")
+    hint = nearest(requested, present) or f"its columns are {', '.join(present)}{named_by}"
+    raise FactsError(f"{table}: there is no column '{requested}'", hint=hint)

@@ -150,8 +150,8 @@ class Domain:
             return np.array([self._positions.get(value, ABSENT) for value in values.to_pylist()], np.int32)
         same = values if values.type == self.values.type else _as_other_number(values)
         if self.ordered and pa.types.is_int64(same.type) and not same.null_count:
-            known, wanted = (array.to_numpy() for array in (self.values, same))
-            return places_among(known, wanted).astype(np.int32)
+            known, requested = (array.to_numpy() for array in (self.values, same))
+            return places_among(known, requested).astype(np.int32)
         places = pc.index_in(same, value_set=self.values)
         return filled(places, ABSENT)
 

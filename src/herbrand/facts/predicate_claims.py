@@ -73,10 +73,10 @@ class Claimed:
         """Distinct pairs of key and weight of the true rows with a weight, sorted."""
         if self.numbers is None:
             return self.keys[:0], np.empty(0)
-        wanted = ~np.isnan(self.numbers)
+        is_weighted = ~np.isnan(self.numbers)
         if self.states is not None:
-            wanted &= self.states == TRUE
-        return unique_pairs(self.keys[wanted], self.numbers[wanted])
+            is_weighted &= self.states == TRUE
+        return unique_pairs(self.keys[is_weighted], self.numbers[is_weighted])
 
     def opinions(self) -> tuple[Keys, Numbers, Numbers]:
         """Distinct keys of soft rows, sorted, with the combined probability and log-odds of their opinions.

@@ -236,8 +236,8 @@ class Store:
         }
         cells = [f"{known[name].cell(f'c{i}')} AS h{i}" for i, name in enumerate(types)]
         marks = [f"c{len(types)} AS marks"] if marked else []
-        wanted = ", ".join([*cells, *marks]) or "1"
-        rows = self._run(f"SELECT {wanted} FROM {staged.name}", (), progress, fetch="arrow")
+        select_list = ", ".join([*cells, *marks]) or "1"
+        rows = self._run(f"SELECT {select_list} FROM {staged.name}", (), progress, fetch="arrow")
         columns: dict[int, Column] = {}
         for name, own in places.items():
             numbered = known[name].columns([rows[f"h{i}"] for i in own])

@@ -239,11 +239,11 @@ def _misplaced(table: OpenTable, predicate: Predicate) -> bool:
 def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
     names = ", ".join(repr(n) for n in table.names or () if n)
     width = f"{counted(table.width, 'column')}{f' ({names})' if names else ''}"
-    wanted = counted(len(predicate.column_types), "column")
+    expected = counted(len(predicate.column_types), "column")
     if predicate.column_types:
-        wanted += f" ({', '.join(predicate.column_types)})"
+        expected += f" ({', '.join(predicate.column_types)})"
     return table.whole.mistake(
-        f"{width}, but '{predicate.name}' takes {wanted} and after them at most one named "
+        f"{width}, but '{predicate.name}' takes {expected} and after them at most one named "
         f"truth, probability or weight",
         _OF_A_RESULT if (table.names or ())[:1] == ("atom",) else table.hint,
     )

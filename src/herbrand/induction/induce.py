@@ -196,9 +196,9 @@ def induce(
     refuse_no_theory("induce", theory)
     given = read_worlds(theory, target, worlds, watch, facts, header, note)
     kept, held_out = _split(given.worlds, seed)
-    asked = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
+    options = {"target": target, "engine": engine, "seed": seed, "noise": noise, "budget": budget}
     effort = Effort(most=STEPS_A_MINUTE * budget * (0.6 if engine == "auto" else 1.0))
-    with journal_at(resume, lambda: {**asked, "theory or worlds": _digest(theory, given)}) as journal:
+    with journal_at(resume, lambda: {**options, "theory or worlds": _digest(theory, given)}) as journal:
         tables = _WorldTables.of(given, kept)
         run = _Run(given, kept, tables, engine, noise, budget, seed, began, effort, watch, journal)
         learned, trained = run.found()

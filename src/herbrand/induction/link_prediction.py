@@ -88,8 +88,8 @@ def _ranks(
     starts = np.cumsum([0, *map(len, walks)])
     steps = np.array([step for walk in walks for step in walk], np.int64)
     misses = np.log1p(-np.array([min(rule.weight, 1 - 1e-12) for rule in own], float))
-    asked = np.ascontiguousarray(pairs[:, ::-1] if reverse else pairs)
-    questions = Questions(asked, *_also_right(graph, relation, asked, reverse))
+    queried = np.ascontiguousarray(pairs[:, ::-1] if reverse else pairs)
+    questions = Questions(queried, *_also_right(graph, relation, queried, reverse))
     neighbours = Neighbours(graph.offsets, graph.targets)
     return ranks_by(Rules(starts, steps, constants, misses), questions, reverse, neighbours, MOST_STEPS)
 

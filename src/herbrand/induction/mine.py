@@ -129,8 +129,8 @@ def mine(
             hint=nearest(target, graph.relations) or f"there are {', '.join(graph.relations)}",
         )
     heads = None if target is None else [graph.relations.index(target)]
-    asked = {"target": target, "length": length, "seed": seed}
-    with journal_at(resume, lambda: {**asked, "theory or facts": _digest(theory, graph)}) as journal:
+    options = {"target": target, "length": length, "seed": seed}
+    with journal_at(resume, lambda: {**options, "theory or facts": _digest(theory, graph)}) as journal:
         rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch, journal)
     if not rules:
         raise HerbrandError(

@@ -87,17 +87,17 @@ class Task:
         sample = self.draw(rng, worlds, objects)
         if not self.rare:
             return sample
-        wanted, kept, without = worlds - worlds // 4, list[Sample](), list[Sample]()
+        count, kept, without = worlds - worlds // 4, list[Sample](), list[Sample]()
         for _ in range(20):
             has_target = sample.target.flatten(1).any(1)
             kept.append(sample.take(torch.nonzero(has_target).flatten()))
             without.append(sample.take(torch.nonzero(~has_target).flatten()))
-            if sum(part.worlds for part in kept) >= wanted:
+            if sum(part.worlds for part in kept) >= count:
                 break
             sample = self.draw(rng, worlds * 4, objects)
         positives = joined(kept)
-        more = range_of(positives, positives.worlds)[wanted:]
-        filled = joined([positives.take(range_of(positives, wanted)), joined(without), positives.take(more)])
+        more = range_of(positives, positives.worlds)[count:]
+        filled = joined([positives.take(range_of(positives, count)), joined(without), positives.take(more)])
         return filled.take(range_of(filled, worlds))
 
 

@@ -304,10 +304,10 @@ class Vocabulary:
                 dense[codes] = True
                 codes = dense
             self._pairs[name] = codes
-        known, asked = self._pairs[name], left * size + right
+        known, queried = self._pairs[name], left * size + right
         if known.dtype == bool:
-            return known[asked]
-        return places_among(known, asked) >= 0
+            return known[queried]
+        return places_among(known, queried) >= 0
 
     def world_tests(self, worlds: Rows) -> Tests:
         """Tests of predicates without arguments, and the rows in whose world they hold."""

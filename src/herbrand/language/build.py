@@ -477,8 +477,8 @@ class Builder(Transformer[Token, Any]):
         operands = tuple(map(self.value, atom.arguments))
         count = ARGUMENTS.get(atom.predicate)
         if len(operands) < 2 if count is None else len(operands) != count:
-            wanted = {None: "two values or more", 1: "one value"}.get(count, "two values")
-            self.refuse(f"{atom.predicate} is of {wanted}", atom.span)
+            expected = {None: "two values or more", 1: "one value"}.get(count, "two values")
+            self.refuse(f"{atom.predicate} is of {expected}", atom.span)
         return Arithmetic(atom.predicate, operands, atom.span)  # type: ignore[arg-type]
 
     def variable(self, parts: list[Token]) -> Variable:

@@ -218,11 +218,11 @@ def _with_equations(test: Test, tests: Iterable[Test], bound: Collection[str], r
 
     def whole(one: Aggregate) -> Expression:
         needed = dict[str, Test]()
-        wanted = [*variables_of(one)]
-        for name in wanted:
+        variables = [*variables_of(one)]
+        for name in variables:
             if name in equations and name not in needed:
                 needed[name], _ = equations[name]
-                wanted += variables_of(needed[name])
+                variables += variables_of(needed[name])
         if not needed:
             return one
         own = replace(one, body=(*needed.values(), *one.body))
@@ -302,14 +302,14 @@ class _Body:
         chosen = frozenset(group)
         return ", ".join(_marked(written, names) for test, written in self.stated if test in chosen)
 
-    def making(self, wanted: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
-        """Equations that give the ``wanted`` variables values, and the arguments of their definition."""
-        names, needed = set(wanted), list[Test]()
+    def making(self, variables: Collection[str]) -> tuple[tuple[Test, ...], list[str]]:
+        """Equations that give the ``variables`` variables values, and the arguments of their definition."""
+        names, needed = set(variables), list[Test]()
         for name, (test, expression) in reversed(equations_of(self.tests, self.bound).items()):
             if name in names:
                 needed.append(test)
                 names |= fixed_in(expression, self.outside)
-        kept = [name for name in self.kept if name in wanted or (name in names and name in self.bound)]
+        kept = [name for name in self.kept if name in variables or (name in names and name in self.bound)]
         return tuple(reversed(needed)), kept
 
 

@@ -57,8 +57,8 @@ class Drawing:
 def drawn(theory: Theory) -> Drawing:
     """Draw the first weighted formulas, bounds, rules and choices of a theory, and their predicates."""
     refuse_no_theory("draw", theory)
-    wanted = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
-    statements = list(islice(wanted, STATEMENTS_SHOWN))
+    drawable = (s for s in theory.singly() if isinstance(s, WeightedFormula | Bound | Rule | Choice))
+    statements = list(islice(drawable, STATEMENTS_SHOWN))
     names = list(dict.fromkeys(chain.from_iterable(map(predicates_of, statements))))
     texts = [cut(statement_text(statement), LONGEST_TEXT) for statement in statements]
     box = LETTER * max(map(len, texts), default=0) + 2 * MARGIN

@@ -79,10 +79,10 @@ def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str)
         return Mistake(message, last, comment or suggestion(failure))
     begin, end = foreign_spelling(failure) or (at, at + len(error.token))
     shown = shortened(source.text[begin:end])
-    wanted = "" if "-" in source.text[begin:at] else f"; expected {expected}"
+    advice = "" if "-" in source.text[begin:at] else f"; expected {expected}"
     percent = "write 0.7 for 70 %" if _PERCENT.search(failure.before) else ""
     span = Span(source, begin, end)
-    return Mistake(f"unexpected '{shown}'{wanted}", span, percent or suggestion(failure))
+    return Mistake(f"unexpected '{shown}'{advice}", span, percent or suggestion(failure))
 
 
 def _plainly(accepted: Collection[str]) -> frozenset[str]:

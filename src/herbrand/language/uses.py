@@ -123,8 +123,8 @@ class TypeClasses:
         unnamed = {root: slot for root, slot in first_slots.items() if root not in self._type}
         taken = set(self._type.values())
         for root, slot in unnamed.items():
-            wanted = "thing" if len(unnamed) == 1 else f"{slot.predicate}_{slot.position + 1}"
-            made = not_taken(wanted, taken)
+            name = "thing" if len(unnamed) == 1 else f"{slot.predicate}_{slot.position + 1}"
+            made = not_taken(name, taken)
             taken.add(made)
             self._type[root] = made
         return {slot: self._type[self._classes.leader(slot)] for slot in slots}
@@ -208,8 +208,8 @@ class Uses:
             self._vocabulary.predicates[name] = predicate
             self.classes.add_slots(predicate)
         if predicate.arity != arity:
-            wanted = counted(predicate.arity, "argument") if predicate.arity else "no arguments"
-            message = f"{shown_name(name)} takes {wanted}, not {arity}"
+            expected = counted(predicate.arity, "argument") if predicate.arity else "no arguments"
+            message = f"{shown_name(name)} takes {expected}, not {arity}"
             self.refuse(message, span, related=[_origin(predicate)])
             return None
         return predicate

@@ -219,11 +219,12 @@ def _refuse(theory: Theory, worlds: Sequence[World], aim: Aim) -> None:
     stray = [name for name in aim.targets if name not in aim.latent]
     if stray:
         raise UnsupportedError(f"--target {stray[0]}: it is not latent", hint=f"add --latent {stray[0]}")
-    asked = learned_statements(theory)
-    if asked:
+    learned = learned_statements(theory)
+    if learned:
         raise UnsupportedError(
-            f"distillation takes weights as they are, and this one is not known: {statement_text(asked[0])}",
-            span=asked[0].span,
+            "distillation takes weights as they are, and this one is not known: "
+            f"{statement_text(learned[0])}",
+            span=learned[0].span,
             hint="learn it first by --method pseudo-likelihood",
         )
 

@@ -31,11 +31,11 @@ class _Pool:
     keys: np.ndarray
     sizes: tuple[int, ...]
 
-    def drawn(self, wanted: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def drawn(self, counts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Sample a row for each wanted key; also return a mask of the keys that have rows."""
-        first = np.searchsorted(self.keys, wanted, side="left")
-        count = np.searchsorted(self.keys, wanted, side="right") - first
-        place = first + (rng.random(len(wanted)) * count).astype(np.int64)
+        first = np.searchsorted(self.keys, counts, side="left")
+        count = np.searchsorted(self.keys, counts, side="right") - first
+        place = first + (rng.random(len(counts)) * count).astype(np.int64)
         is_any = count > 0
         return self.rows[np.where(is_any, place, 0)], is_any
 
@@ -84,13 +84,13 @@ class Sampler:
         made = {name: self._anything(types[name], count) for name in free}
         pattern = tuple(_how_bound(a, literal.arguments, columns) for a in literal.arguments)
         pool = self._pool(literal.predicate, pattern)
-        wanted = self.rng.random(count) < self.observed
-        if len(pool.rows) and wanted.any():
+        observed = self.rng.random(count) < self.observed
+        if len(pool.rows) and observed.any():
             bound = [a for a, how in zip(literal.arguments, pattern, strict=True) if how == -1]
             own = Bindings(columns, np.arange(count))
             keys = np.stack([own.column(a) for a in bound], axis=1) if bound else np.empty((count, 0))
             rows, is_any = pool.drawn(codes_of(keys.astype(np.int64), pool.sizes), self.rng)
-            taken = wanted & is_any
+            taken = observed & is_any
             for name in free:
                 made[name][taken] = rows[taken, literal.arguments.index(name)]
         columns |= made

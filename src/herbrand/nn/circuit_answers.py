@@ -35,7 +35,7 @@ def answered(
         summed = _of_all(road.answers(questions[0], None), sources, answers)
         return summed if summed.shape == (count, *sizes) else summed.reshape(count, *sizes)
     summed = sources.new_zeros((count, answers))
-    for numbers, same in _by_form(_asked(road, questions, sources, count)):
+    for numbers, same in _by_form(_queried(road, questions, sources, count)):
         weights = _conditioned(same[0], evaluated(same[0].form, _table(same, numbers, sources)), numbers)
         places = torch.from_numpy(np.stack([one.places for one in same]))
         examples = torch.tensor(numbers, device=summed.device)[:, None].expand(places.shape)
@@ -43,7 +43,7 @@ def answered(
     return summed.reshape(count, *sizes)
 
 
-def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: int) -> list[ScoredAnswers]:
+def _queried(road: Answering, questions: Sequence[Row], sources: Tensor, count: int) -> list[ScoredAnswers]:
     """Circuits of the answers of each example."""
     if not road.needs_numbers:
         return [road.answers(question, None) for question in questions]
@@ -53,19 +53,19 @@ def _asked(road: Answering, questions: Sequence[Row], sources: Tensor, count: in
     return [road.answers(question, numbers) for question, numbers in zip(each, own, strict=True)]
 
 
-def _of_all(asked: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
+def _of_all(queried: ScoredAnswers, sources: Tensor, answers: int) -> Tensor:
     """Weights of one question's answers in all scenes, [scene, answer]."""
-    leaves = _leaves(asked, sources.device)
-    weights = _conditioned(asked, evaluated(asked.form, sources, leaves), range(sources.shape[0]))
-    if len(asked.places) < answers:
-        there = torch.from_numpy(asked.places).to(weights.device)
+    leaves = _leaves(queried, sources.device)
+    weights = _conditioned(queried, evaluated(queried.form, sources, leaves), range(sources.shape[0]))
+    if len(queried.places) < answers:
+        there = torch.from_numpy(queried.places).to(weights.device)
         weights = weights.new_zeros((sources.shape[0], answers)).index_copy(1, there, weights)
     return weights
 
 
 @lru_cache(maxsize=KEPT)
-def _leaves(asked: ScoredAnswers, device: torch.device) -> Leaves:
-    return Leaves.of(asked.sources, asked.less, device)
+def _leaves(queried: ScoredAnswers, device: torch.device) -> Leaves:
+    return Leaves.of(queried.sources, queried.less, device)
 
 
 def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tensor) -> Tensor:
@@ -79,11 +79,11 @@ def _table(same: Sequence[ScoredAnswers], numbers: Sequence[int], sources: Tenso
     return torch.where(torch.from_numpy(less).to(leaves.device), 1 - leaves, leaves) if less.any() else leaves
 
 
-def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) -> Tensor:
+def _conditioned(queried: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) -> Tensor:
     """Probabilities of answers conditioned on the evidence."""
-    if not asked.observed:
+    if not queried.observed:
         return weights
-    answers, factors = weights[:, : -asked.observed], weights[:, -asked.observed :].detach()
+    answers, factors = weights[:, : -queried.observed], weights[:, -queried.observed :].detach()
     impossible = (factors <= 0).any(1)
     if bool(impossible.any()):
         number = numbers[int(impossible.nonzero()[0])]
@@ -91,7 +91,7 @@ def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) 
             f"the evidence has probability 0 by the scores of example {number}",
             hint="scores of exactly 0 and 1 leave no doubt; or state other evidence",
         )
-    evidence = weights[:, -asked.observed]
+    evidence = weights[:, -queried.observed]
     least, kind = torch.finfo(weights.dtype).tiny, str(weights.dtype).removeprefix("torch.")
     small = evidence.detach() < least
     if bool(small.any()):  # below it numbers lose their digits, and slopes are infinite
@@ -103,9 +103,9 @@ def _conditioned(asked: ScoredAnswers, weights: Tensor, numbers: Sequence[int]) 
     return answers / evidence[:, None]
 
 
-def _by_form(asked: Sequence[ScoredAnswers]) -> list[tuple[list[int], list[ScoredAnswers]]]:
+def _by_form(queried: Sequence[ScoredAnswers]) -> list[tuple[list[int], list[ScoredAnswers]]]:
     groups: dict[int, tuple[list[int], list[ScoredAnswers]]] = {}
-    for number, one in enumerate(asked):
+    for number, one in enumerate(queried):
         numbers, same = groups.setdefault(id(one.form), ([], []))
         numbers.append(number)
         same.append(one)

@@ -213,8 +213,8 @@ class Values:
         self, rows: ValuedRows, value: Arithmetic, parts: Sequence[str], kinds: Sequence[Kind]
     ) -> tuple[ValuedRows, Expression]:
         """Apply a function of texts; raise UnsupportedError if an operand has the wrong kind."""
-        wanted = ["text", "int"] if value.sign == "prefix" else ["text"] * len(parts)
-        for operand, kind, needed in zip(value.operands, kinds, wanted, strict=True):
+        expected = ["text", "int"] if value.sign == "prefix" else ["text"] * len(parts)
+        for operand, kind, needed in zip(value.operands, kinds, expected, strict=True):
             if kind != needed:
                 is_not = "a whole number" if needed == "int" else "text"
                 raise UnsupportedError(

@@ -66,21 +66,21 @@ def _with_equal_leaves(formula: Formula, first: dict[Formula, Formula]) -> Formu
     return with_children(formula, [_with_equal_leaves(part, first) for part in children(formula)])
 
 
-def _clauses(formula: Formula, wanted: bool) -> list[Clause]:
+def _clauses(formula: Formula, truth: bool) -> list[Clause]:
     """Clauses, without tautologies, whose conjunction states that the formula has the wanted truth value."""
     match formula:
         case Truth(value=value):
-            return [] if value == wanted else [frozenset()]
+            return [] if value == truth else [frozenset()]
         case Not(operand=operand):
-            return _clauses(operand, not wanted)
+            return _clauses(operand, not truth)
         case And(operands=operands) | Or(operands=operands):
-            each = [_clauses(part, wanted) for part in operands]
-            return _each_once(chain(*each)) if isinstance(formula, And) == wanted else _crossed(each)
+            each = [_clauses(part, truth) for part in operands]
+            return _each_once(chain(*each)) if isinstance(formula, And) == truth else _crossed(each)
         case Xor(operands=operands):
-            return _clauses(_spelled_out(operands), wanted)
+            return _clauses(_spelled_out(operands), truth)
         case Comparison(operator="!=", left=left, right=right):
-            return [frozenset({(Comparison("=", left, right), not wanted)})]
-    return [frozenset({(formula, wanted)})]
+            return [frozenset({(Comparison("=", left, right), not truth)})]
+    return [frozenset({(formula, truth)})]
 
 
 def _crossed(each: Sequence[Sequence[Clause]]) -> list[Clause]:

@@ -102,8 +102,8 @@ def steps_of(
         return None
     making = _Making(program, uncertain)
     try:
-        asked = replace(goal, constants={**goal.constants, **constants})
-        made, _ = making.in_steps(asked)
+        queried = replace(goal, constants={**goal.constants, **constants})
+        made, _ = making.in_steps(queried)
     except DependentError:
         return None
     return Steps(making.clauses, made)

@@ -227,8 +227,8 @@ class Knowledge:
         variables are not part of the answer."""
         compared = {name: x for test in tests_of(literals)[1] for name, x in plain_variables(test).items()}
         head = Atom("`goal`", tuple(x for name, x in compared.items() if name not in made))
-        asked = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
-        known, (formula,) = self._with_asked((asked,), lambda rule: And(rule.body, rule.span))
+        goal_rule = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
+        known, (formula,) = self._with_asked((goal_rule,), lambda rule: And(rule.body, rule.span))
         return known, formula
 
     def _with_asked(
@@ -513,8 +513,8 @@ class Knowledge:
         self.tell(loaded.facts.notes)
         if not more:  # a remark may be wrong for all worlds together
             self.tell(remarks(self.theory, signature, loaded.facts))
-        asked = rows and self._note is not None
-        if asked and may_be_new(rows, loaded.facts, signature, self.signature):
+        noted = rows and self._note is not None
+        if noted and may_be_new(rows, loaded.facts, signature, self.signature):
             before = self._loaded((), self.signature, self._worlds, budget=budget)
             self.tell(new_predicates(rows, before.facts.tables))
             self.tell(new_constants(rows, before.facts, signature))

@@ -54,16 +54,16 @@ MOST_LEAVES = 16
 """Most leaves of a formula that may be summed by a table of their truth values in place of its cases."""
 
 
-def cases(formula: Formula, wanted: bool) -> list[Case]:
+def cases(formula: Formula, truth: bool) -> list[Case]:
     """The disjoint cases in which a formula has the wanted truth value."""
-    return _listed(simplified(plain(formula)), wanted, formula.span)
+    return _listed(simplified(plain(formula)), truth, formula.span)
 
 
-def _listed(simple: Formula, wanted: bool, span: Span | None) -> list[Case]:
+def _listed(simple: Formula, truth: bool, span: Span | None) -> list[Case]:
     """List the cases of a simplified formula; raise UnsupportedError with the ``span`` if they are too
     many."""
     cases: list[Case] = []
-    for case in _decided(simple, wanted):
+    for case in _decided(simple, truth):
         cases.append(case)
         if len(cases) > MOST_CASES:
             raise UnsupportedError(
@@ -160,18 +160,18 @@ def _equality(left: Term, right: Term) -> Formula:
     return Comparison("=", first, second)
 
 
-def _decided(formula: Formula, wanted: bool) -> Iterator[Case]:
+def _decided(formula: Formula, truth: bool) -> Iterator[Case]:
     """Decide one leaf after another both ways, until the (simplified) formula is a truth value."""
     waiting: list[tuple[Formula, Case]] = [(formula, ())]
     while waiting:
         rest, decided = waiting.pop()
         if isinstance(rest, Truth):
-            if rest.value == wanted:
+            if rest.value == truth:
                 yield decided
             continue
         literals = _literals(rest)
         if literals:
-            yield from _in_a_row(literals, isinstance(rest, Or), wanted, decided)
+            yield from _in_a_row(literals, isinstance(rest, Or), truth, decided)
             continue
         leaf = _next_leaf(rest)
         true, false = (simplified(_with(rest, leaf, value)) for value in (True, False))
@@ -195,20 +195,20 @@ def _literals(formula: Formula) -> Case:
     return tuple(literals.items())
 
 
-def _in_a_row(literals: Case, some: bool, wanted: bool, decided: Case) -> Iterator[Case]:
+def _in_a_row(literals: Case, some: bool, truth: bool, decided: Case) -> Iterator[Case]:
     """Yield the cases of literals joined by ``or`` (``some``) or ``and``: the same that deciding leaf by leaf
     gives, but without simplifying the rest after each leaf, so that thousands of literals are fast."""
     before, later = list(decided), []
     for leaf, positive in literals:
         settles = positive == some
-        if some == wanted:
+        if some == truth:
             case = (*before, (leaf, settles))
             if settles:
                 yield case
             else:
                 later.append(case)
         before.append((leaf, not settles))
-    if some != wanted:
+    if some != truth:
         yield tuple(before)
     yield from reversed(later)
 

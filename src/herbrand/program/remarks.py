@@ -141,9 +141,9 @@ def nothing_uncertain(
     remark. ``latent_count``: number of latent atoms of a predicate."""
     inhabited = all(map(len, facts.domains.values()))  # empty types have a separate remark
     if not question.everything:
-        asked = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
-        yield from _closed_queries(asked, theory, facts)
-        for name in asked if inhabited else ():
+        latent = dict.fromkeys(pattern.predicate for pattern in question.atoms if pattern.latent)
+        yield from _closed_queries(latent, theory, facts)
+        for name in latent if inhabited else ():
             if facts.tables[name].world == "open" and not latent_count(name):
                 yield f"facts settle every atom of {name}: those that hold are listed"
     elif not facts.tables:

@@ -61,8 +61,8 @@ def levenshtein(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for place, letter in enumerate(one, 1):
         before, row[0] = row[0], place
-        for at, wanted in enumerate(other, 1):
-            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (letter != wanted))
+        for at, character in enumerate(other, 1):
+            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (letter != character))
     return row[-1]
 
 

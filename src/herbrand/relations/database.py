@@ -173,8 +173,8 @@ class DuckDB(Database):
         self.run(f"DROP TABLE IF EXISTS {table}")
 
     def has(self, table: str) -> bool:
-        wanted = f"table_name = '{table}' AND schema_name = current_schema()"
-        return bool(self.number(f"SELECT COUNT(*) FROM duckdb_tables() WHERE {wanted}"))
+        condition = f"table_name = '{table}' AND schema_name = current_schema()"
+        return bool(self.number(f"SELECT COUNT(*) FROM duckdb_tables() WHERE {condition}"))
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         with self._plain_errors():

@@ -415,11 +415,13 @@ class _Reader:
         """Kinds of the arguments after whole numbers are widened to floats beside floats or where only floats
         are taken; raises if they do not fit."""
         checked: list[Kind] = []
-        for wanted, kind in zip(operation.kinds, kinds, strict=True):
-            like = int(wanted) if wanted.isdigit() else None
+        for expected, kind in zip(operation.kinds, kinds, strict=True):
+            like = int(expected) if expected.isdigit() else None
             if like is None:
-                fits = kind in wanted.split()
-                widened: Kind = "float" if not fits and kind == "int" and "float" in wanted.split() else kind
+                fits = kind in expected.split()
+                widened: Kind = (
+                    "float" if not fits and kind == "int" and "float" in expected.split() else kind
+                )
                 if not fits and widened == kind:
                     raise HerbrandError(f"'{name}' is not for {IN_WORDS[kind]}")
                 checked.append(widened)

@@ -180,22 +180,24 @@ def size_report(
     """
     refuse_no_model("size_report", model)
     budget = budget_of({"memory": memory, "time_limit": time_limit}) if within is None else within
-    allowed, asked = budget.memory, CostQuestion(texts(query), texts(given))
+    allowed, cost_question = budget.memory, CostQuestion(texts(query), texts(given))
     on_database = model.on is not None
     too_large = None if on_database else facts_too_large(model.cells, budget)
     if model.on is None and too_large is None:
-        program, question = _measured_program(model, budget, asked)
+        program, question = _measured_program(model, budget, cost_question)
         evidence: Evidence = Evidence(program)
         engines = _inference(program, Settings(budget), question)
         if not states_bounds(program) and not any(
             isinstance(estimate, Cost) for estimate in engines.values()
         ):
-            engines, on_database = _ON_DATABASE.measured_instead(model.stored_at, engines, allowed, asked)
+            engines, on_database = _ON_DATABASE.measured_instead(
+                model.stored_at, engines, allowed, cost_question
+            )
     else:
         evidence, engines = (
-            _ON_DATABASE.measured(model.stored, allowed, asked)
+            _ON_DATABASE.measured(model.stored, allowed, cost_question)
             if too_large is None
-            else _ON_DATABASE.measured_on_scratch(model.stored_at, too_large, allowed, asked)
+            else _ON_DATABASE.measured_on_scratch(model.stored_at, too_large, allowed, cost_question)
         )
         program, on_database = evidence.program, True
     bounded = states_bounds(program) and not too_large
@@ -213,7 +215,7 @@ def size_report(
         ),
         engines,
         _preferred(_first_able(engines) if on_database else engines),
-        network_size(program, BoundSettings(budget), asked.queries) if bounded else None,
+        network_size(program, BoundSettings(budget), cost_question.queries) if bounded else None,
         f"a scratch database: {too_large.why}" if too_large else model.on,
     )
 
@@ -282,12 +284,12 @@ def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
     ]
 
 
-def _measured_program(model: Model, budget: Budget, asked: CostQuestion) -> tuple[Program, Question]:
+def _measured_program(model: Model, budget: Budget, question: CostQuestion) -> tuple[Program, Question]:
     """The program with all derived atoms, if the rules derive from facts only; else without rules."""
     try:
-        return model.measured(budget, asked.queries, asked.given)
+        return model.measured(budget, question.queries, question.given)
     except UnsupportedError:
-        return model.measured(budget, asked.queries, asked.given, derived=False)
+        return model.measured(budget, question.queries, question.given, derived=False)
 
 
 def _possible_and_cost(estimate: Cost | Refusal) -> tuple[str, str]:

@@ -54,8 +54,8 @@ class StoredDomain(Domain):
         return self.values_at([index])[0]
 
     def values_at(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> list[Value]:
-        wanted = np.asarray(indices, np.int64)
-        unique, places = np.unique(wanted, return_inverse=True)
+        numbers = np.asarray(indices, np.int64)
+        unique, places = np.unique(numbers, return_inverse=True)
         values: list[Value] = []
         for start in range(0, len(unique), FETCHED_AT_ONCE):
             values += self._values(unique[start : start + FETCHED_AT_ONCE])

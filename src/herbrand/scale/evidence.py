@@ -49,8 +49,8 @@ class StoredKnown(Known):
             names = columns_of(len(self.sizes))
             columns: dict[str, np.ndarray] = dict(zip(names, arguments_of(codes, self.sizes), strict=True))
             with Scratch(self.rows.scratch.database, "asked") as scratch:
-                asked = scratch.put(Memory.of(UNLIMITED, place=np.arange(len(codes)), **columns))
-                known = asked.join(self.rows, names).arrays()
+                queried = scratch.put(Memory.of(UNLIMITED, place=np.arange(len(codes)), **columns))
+                known = queried.join(self.rows, names).arrays()
             values[known["place"]] = known["value"]
         return values
 

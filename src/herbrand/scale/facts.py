@@ -78,7 +78,7 @@ class StoredFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class FactRequest:
     """The facts to load: those ``stated`` in the theory's text, those ``given`` as evidence, and the tables
     of sources. ``named``: predicates of the theory."""
 
@@ -103,7 +103,7 @@ class Wanted:
 def stored_facts(
     database: Database,
     store: Store,
-    wanted: Wanted,
+    request: FactRequest,
     progress: Report | None = None,
     resume: bool = False,
     tell: Tell = _quiet,
@@ -114,16 +114,16 @@ def stored_facts(
     interrupted load of the same sources had finished. ``tell`` is called with notes on assumptions, and on
     new names in what is given. Raise FactsError for invalid facts.
     """
-    signature, opened, notes = wanted.opened(store)
+    signature, opened, notes = request.opened(store)
     tell(notes)
     database.drop(KEPT)
-    stamped = stamps(signature, wanted.sources, opened)
+    stamped = stamps(signature, request.sources, opened)
     loading = Loading(database, progress or (lambda what, share: None), stamped)
     if resume:
         loading.go_on()
     else:
         database.drop(LOADING)
-    wanted.worlds.check(signature.predicates)
+    request.worlds.check(signature.predicates)
     queries = [loading.table_query(table, signature) for table in opened]
     tell(loading.notes)
     signature, domains = loading.domains(signature, queries)
@@ -134,10 +134,10 @@ def stored_facts(
         for number, (name, predicate) in enumerate(signature.predicates.items())
     }
     filled = {one.predicate.name: None for one in queries if not one.table.stated}
-    tell(new_predicates(wanted.given, [*wanted.named, *filled]))
-    tell(_new_constants(wanted, queries, signature, domains, database))
+    tell(new_predicates(request.given, [*request.named, *filled]))
+    tell(_new_constants(request, queries, signature, domains, database))
     loading.clear()
-    facts = StoredFacts(database, Facts(domains, _worlds(signature, tables, wanted.worlds)), tables, stamped)
+    facts = StoredFacts(database, Facts(domains, _worlds(signature, tables, request.worlds)), tables, stamped)
     _keep(signature, facts)
     return signature, facts
 
@@ -148,17 +148,17 @@ def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) ->
 
 
 def _new_constants(
-    wanted: Wanted,
+    request: FactRequest,
     queries: Sequence[TableQuery],
     signature: Signature,
     domains: Mapping[str, Domain],
     database: Database,
 ) -> Iterator[str]:
     """Yield remarks on constants of evidence that no formula, no other fact and no table contains."""
-    if not wanted.given:
+    if not request.given:
         return
-    known = set(constants_of(wanted.stated, signature))
-    for name, value in constants_of(wanted.given, signature):
+    known = set(constants_of(request.stated, signature))
+    for name, value in constants_of(request.given, signature):
         places = [
             f"SELECT 1 FROM ({one.query}) q WHERE c{place} = {constant(value)}"
             for one in queries
@@ -171,15 +171,17 @@ def _new_constants(
             yield new_constant(domains[name], value)
 
 
-def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signature, StoredFacts] | None:
+def kept_facts(
+    database: Database, store: Store, request: FactRequest
+) -> tuple[Signature, StoredFacts] | None:
     """Facts that :func:`stored_facts` loaded earlier from the same sources; ``None`` if there are none."""
     if not database.has(KEPT):
         return None
     kept = database.noted(KEPT)
     if not kept:
         return None
-    signature, opened, _ = wanted.opened(store)
-    stamped = stamps(signature, wanted.sources, opened)
+    signature, opened, _ = request.opened(store)
+    stamped = stamps(signature, request.sources, opened)
     if kept.get("sources") != stamped:
         return None
     domains: dict[str, Domain] = {}
@@ -198,7 +200,7 @@ def kept_facts(database: Database, store: Store, wanted: Wanted) -> tuple[Signat
         for number, (name, (weighted, counts)) in enumerate(kept["tables"].items())
     }
     signature = replace(signature, types=types)
-    worlds = _worlds(signature, tables, wanted.worlds)
+    worlds = _worlds(signature, tables, request.worlds)
     return signature, StoredFacts(database, Facts(domains, worlds), tables, stamped)
 
 

@@ -27,19 +27,19 @@ Asked = Sequence[tuple[Formula, Cases]]
 """Closed formulas, each with the cases in which it is false."""
 
 
-def asked_cases(evidence: StoredEvidence, question: Question) -> Asked:
+def queried_cases(evidence: StoredEvidence, question: Question) -> Asked:
     """All instances of the queried formulas with their cases; raise if these are not supported."""
-    asked = []
+    queried_formulas = []
     for formula in question.formulas:
         for written, closed in instances(formula, evidence.program):
             cases = forbidding(evidence.program, closed)
-            _refuse_unserved(formula, cases, len(asked))
-            asked.append((written, cases))
-    return asked
+            _refuse_unserved(formula, cases, len(queried_formulas))
+            queried_formulas.append((written, cases))
+    return queried_formulas
 
 
-def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, asked: Asked) -> Iterator[Row]:
-    for formula, cases in asked:
+def formula_rows(evidence: StoredEvidence, beliefs: Beliefs, queried_formulas: Asked) -> Iterator[Row]:
+    for formula, cases in queried_formulas:
         yield Row(show_formula(formula), None, (), _probability(evidence, beliefs, cases))
 
 

@@ -65,7 +65,7 @@ from herbrand.scale.bounds.solving import database_memory, solver
 from herbrand.scale.computed import with_computed
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.facts import KEPT, StoredFacts, Wanted, kept_facts, stored_facts, stored_remarks
+from herbrand.scale.facts import KEPT, FactRequest, StoredFacts, kept_facts, stored_facts, stored_remarks
 from herbrand.scale.learning.lesson import stored_example
 from herbrand.scale.loading import LOADING
 from herbrand.scale.place import DatabasePlace, folder_of, opened
@@ -318,13 +318,13 @@ class StoredModel:
             sources = (TablesThere(self.place.target), *known.sources) if there else known.sources
             own = worlds or self._worlds(store, sources, signature, rows, queried)
             named = known.signature.predicates
-            wanted = Wanted(signature, self.theory.facts, rows, named, sources, own, known.header)
-            facts = kept_facts(database, store, wanted) if resume else None
+            request = FactRequest(signature, self.theory.facts, rows, named, sources, own, known.header)
+            facts = kept_facts(database, store, request) if resume else None
             if facts is None and resume and worlds is None and _keeps_a_run(database):
                 raise nothing_to_resume(database)
             if facts is None:
                 database.drop(RUN)
-                facts = stored_facts(database, store, wanted, known.progress, resume, known.tell)
+                facts = stored_facts(database, store, request, known.progress, resume, known.tell)
         known.tell(stored_remarks(self.theory, *facts))
         return facts
 

@@ -37,9 +37,9 @@ from herbrand.scale.beliefs import (
     moved,
 )
 from herbrand.scale.evidence import StoredEvidence
-from herbrand.scale.formulas import Asked, asked_cases, formula_rows
+from herbrand.scale.formulas import Asked, formula_rows, queried_cases
 from herbrand.scale.operands import Beliefs, Sender, expected, expected_count, refuse_quantifiers, sums
-from herbrand.scale.reading import tables_asked_for
+from herbrand.scale.reading import queried_tables
 from herbrand.scale.run import (
     StoredProgram,
     explained_in_memory,
@@ -54,7 +54,7 @@ class StoredMeanFieldState(Resumed):
 
     stored: StoredProgram
     question: Question
-    asked: Asked
+    queried_formulas: Asked
     senders: tuple[tuple[Sender, Mapping[int, float]], ...]
     constants: tuple[tuple[Sender, Mapping[int, float]], ...]
     layouts: Mapping[str, BeliefLayout]
@@ -109,12 +109,12 @@ class StoredMeanField:
         """The first state, or the last one that is kept if the run is resumed."""
         evidence, run, program = stored.evidence, stored.run, stored.evidence.program
         refuse_most_probable(question)
-        asked = asked_cases(evidence, question)
+        queried_formulas = queried_cases(evidence, question)
         _refuse_unserved(evidence)
         products = products_of(program, program.templates, evidence)
         senders, constants = _senders(products, evidence)
         stride = 1.0 if self.damping is None else 1 - self.damping
-        state = StoredMeanFieldState(stored, question, asked, senders, constants, {}, 0, stride)
+        state = StoredMeanFieldState(stored, question, queried_formulas, senders, constants, {}, 0, stride)
         if run.resume:
             return self._resumed(state)
         run.begin()
@@ -156,8 +156,8 @@ class StoredMeanField:
             self.name,
             Guarantee.APPROXIMATION,
             status,
-            tables_asked_for(state.stored, state.beliefs, state.question),
-            tuple(formula_rows(state.evidence, state.beliefs, state.asked)),
+            queried_tables(state.stored, state.beliefs, state.question),
+            tuple(formula_rows(state.evidence, state.beliefs, state.queried_formulas)),
             log_partition=self.bound(state),
             log_partition_guarantee=PartitionGuarantee.LOWER,
         )

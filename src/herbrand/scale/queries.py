@@ -64,12 +64,12 @@ class StoredRules:
         stored: StoredFacts,
         given: tuple[FactRows, ...] = (),
         choices: Sequence[Choice] = (),
-        asked: Collection[str] = (),
+        queried: Collection[str] = (),
     ) -> StoredRules:
         """Build the clauses. ``given``: literals that are among the facts. ``choices``: lowered too, if the
-        ``asked`` predicates depend on them."""
+        ``queried`` predicates depend on them."""
         if choices:
-            return cls(_drawn((*choices, *rules), signature, stored, asked), stored, given)
+            return cls(_drawn((*choices, *rules), signature, stored, queried), stored, given)
         counts = {name: tables.counts for name, tables in stored.tables.items()}
         program = HornProgram.of(
             rules, signature, stored.facts, lambda name: bool(counts[name][0] or counts[name][2])
@@ -357,8 +357,8 @@ class Rounds:
                 raise takes.refusal(number, span=rule.span)
 
     def _fetched(self, goal: Goal, rows: Relation, request: Request) -> tuple[list[Constants], np.ndarray]:
-        asked = asked_with(goal)
-        if any(asked[name] != i for name, i in zip(goal.shape.clause.head, goal.inputs, strict=False)):
+        inputs = asked_with(goal)
+        if any(inputs[name] != i for name, i in zip(goal.shape.clause.head, goal.inputs, strict=False)):
             rows = rows.where(FALSE)
         rows = rows.where(self._is_not_zero) if self.semiring.weighs else rows.let(**{WEIGHT: 1.0})
         assert isinstance(rows, Stored)
@@ -380,14 +380,14 @@ class Rounds:
 
 
 def _drawn(
-    statements: Sequence[Choice | Rule], signature: Signature, stored: StoredFacts, asked: Collection[str]
+    statements: Sequence[Choice | Rule], signature: Signature, stored: StoredFacts, queried: Collection[str]
 ) -> HornProgram:
     """Rules and choices as clauses, restricted to those that the asked predicates depend on."""
     evidence = any(any(stored.tables[name].counts) for name in derived_by(statements))
     try:
         if evidence:
             raise NotInStepsError
-        drawn = DrawnClauses(statements, signature, stored.facts, asked)
+        drawn = DrawnClauses(statements, signature, stored.facts, queried)
         with Scratch(stored.database, "numbers") as scratch:
             drawn.refuse_improbable(StoredFactRelations(stored, signature, scratch))
     except NotInStepsError:

@@ -24,17 +24,17 @@ BYTES_A_ROW = 400
 """Memory for a row of an answer, with what displaying it takes."""
 
 
-def tables_asked_for(stored: StoredProgram, beliefs: Beliefs, question: Question) -> tuple[AtomTable, ...]:
+def queried_tables(stored: StoredProgram, beliefs: Beliefs, question: Question) -> tuple[AtomTable, ...]:
     """A table for each predicate in the question; only latent atoms unless single atoms are named."""
     evidence, tables = stored.evidence, []
-    for predicate, patterns in asked_patterns(beliefs, question).items():
+    for predicate, patterns in queried_patterns(beliefs, question).items():
         first, *others = (_matching(evidence, beliefs[predicate], pattern) for pattern in patterns)
         rows = first.stack(*others).distinct() if others else first
         tables.append(_table(evidence, predicate, rows, stored.run))
     return tuple(tables)
 
 
-def asked_patterns(predicates: Iterable[str], question: Question) -> dict[str, list[AtomPattern]]:
+def queried_patterns(predicates: Iterable[str], question: Question) -> dict[str, list[AtomPattern]]:
     """Patterns of the question for each predicate."""
     if question.everything:
         return {name: [AtomPattern(name, (), latent=True)] for name in predicates}

@@ -27,15 +27,18 @@ the evidence."""
 
 
 def measured_on_scratch(
-    stored_at: StoredAt, reason: TooLarge, memory: int | None, asked: CostQuestion = NOTHING
+    stored_at: StoredAt, reason: TooLarge, memory: int | None, cost_question: CostQuestion = NOTHING
 ) -> Measured:
     """As :func:`measured`, on a scratch database."""
     with scratch(reason) as place:
-        return measured(stored_at(place), memory, asked)
+        return measured(stored_at(place), memory, cost_question)
 
 
 def measured_instead(
-    stored_at: StoredAt, engines: dict[str, Cost | Refusal], memory: int | None, asked: CostQuestion = NOTHING
+    stored_at: StoredAt,
+    engines: dict[str, Cost | Refusal],
+    memory: int | None,
+    cost_question: CostQuestion = NOTHING,
 ) -> tuple[dict[str, Cost | Refusal], bool]:
     """If no engine can run in memory: replace the engines that could run on a database, and tell whether any
     can."""
@@ -43,7 +46,7 @@ def measured_instead(
         return engines, False
     try:
         reason = TooLarge("no engine fits into memory")
-        _, there = measured_on_scratch(stored_at, reason, memory, asked)
+        _, there = measured_on_scratch(stored_at, reason, memory, cost_question)
     except HerbrandError:
         return engines, False
     able = {
@@ -54,11 +57,13 @@ def measured_instead(
     return {**engines, **able}, bool(able)
 
 
-def measured(model: StoredModel, memory: int | None = None, asked: CostQuestion = NOTHING) -> Measured:
+def measured(
+    model: StoredModel, memory: int | None = None, cost_question: CostQuestion = NOTHING
+) -> Measured:
     """Sizes and engines of a model on its database."""
     with opened(model.place, memory) as database:
-        evidence = model.evidence_of(database, asked.predicates(model.signature), asked.given)
-        question = asked.question(evidence.program)
+        evidence = model.evidence_of(database, cost_question.predicates(model.signature), cost_question.given)
+        question = cost_question.question(evidence.program)
         for predicate in evidence.program.signature.predicates:
             evidence.known(predicate)
         engines = {name: _told(name, evidence, question, str(model.place)) for name in INFERENCE}

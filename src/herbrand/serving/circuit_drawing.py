@@ -34,7 +34,7 @@ from herbrand.language.show import statement_text
 from herbrand.model import Model
 from herbrand.program.ground import ground
 from herbrand.program.program import Program
-from herbrand.serving.surroundings import MOST_ROWS, asked_atom
+from herbrand.serving.surroundings import MOST_ROWS, queried_atom
 
 MOST_NODES = 150
 """Most nodes of a drawing."""
@@ -48,38 +48,38 @@ def circuit_of(model: Model, atom: str, given: Sequence[str] = ()) -> dict[str, 
     ``share``: probability, given the atom and the evidence, that the node holds as a part of the case that
     applies. ``row``: length of the longest path from the root.
     """
-    program, asked = asked_atom(model, atom, given)
-    if asked.known is not None:
-        _refuse_settled(asked.text, asked.known)
-    worlds, literal = _worlds_of(program, asked)
+    program, queried = queried_atom(model, atom, given)
+    if queried.known is not None:
+        _refuse_settled(queried.text, queried.known)
+    worlds, literal = _worlds_of(program, queried)
     texts = dict(_texts(worlds))
     worlds.net.require([literal])
     circuit, log_weights = worlds.made.circuit(list(texts), UNLIMITED, sums=False)
     values = circuit.values(log_weights)
     if values[circuit.root] == -np.inf:
-        _refuse_settled(asked.text, False)
+        _refuse_settled(queried.text, False)
     drawn = _Drawing(circuit, circuit.flows(values), texts)
     root = drawn.root()
     if root is None:
-        _refuse_settled(asked.text, True)
+        _refuse_settled(queried.text, True)
     nodes = list(drawn.nodes(root))
     if len(nodes) > MOST_NODES:
         raise UnsupportedError(
-            f"the circuit of {asked.text} has {len(nodes):,} nodes, and {MOST_NODES} can be drawn",
+            f"the circuit of {queried.text} has {len(nodes):,} nodes, and {MOST_NODES} can be drawn",
             hint="give evidence, or choose an atom that rests on fewer choices",
         )
     return {"nodes": nodes}
 
 
-def _worlds_of(program: Program, asked: ExplainedAtom) -> tuple[Worlds, int]:
+def _worlds_of(program: Program, queried: ExplainedAtom) -> tuple[Worlds, int]:
     """Encode all worlds of a program, and return them with the literal of the atom."""
     worlds = Worlds(ground(program, UNLIMITED, MOST_ROWS), UNLIMITED, ChoiceConstraints())
     worlds.add_formulas()
-    axis = int(worlds.ground.atoms.numbers(asked.predicate, asked.codes)[0])
+    axis = int(worlds.ground.atoms.numbers(queried.predicate, queried.codes)[0])
     worlds.solve(worlds.patterns(axis))
-    literal = worlds.axis(axis)[asked.value]
+    literal = worlds.axis(axis)[queried.value]
     if literal in (TRUE, FALSE):
-        _refuse_settled(asked.text, literal == TRUE)
+        _refuse_settled(queried.text, literal == TRUE)
     return worlds, literal
 
 

@@ -15,7 +15,7 @@ from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Program
 
 
-def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[str, Any]:
+def derivations_of(program: Program, queried: ExplainedAtom, most: int) -> dict[str, Any]:
     """Atoms below a derived one, the nearest first, and the groundings whose atoms are all drawn.
 
     A grounding derives one of its ``heads`` from its ``atoms``; certain atoms are left out of these.
@@ -23,10 +23,10 @@ def derivations_of(program: Program, asked: ExplainedAtom, most: int) -> dict[st
     statements = lowered_all(program.uncertain, program.signature, program.facts)
     stated = Stated(Evidence(program), program.signature, program.facts)
     grounding = Grounding(statements, stated, UNLIMITED)
-    sizes = asked.evidence.sizes(asked.predicate)
-    row = tuple(int(column[0]) for column in arguments_of(asked.codes, sizes))
-    valued = program.signature.predicates[asked.predicate].value_type is not None
-    start = asked.predicate, (*row, asked.value) if valued else row
+    sizes = queried.evidence.sizes(queried.predicate)
+    row = tuple(int(column[0]) for column in arguments_of(queried.codes, sizes))
+    valued = program.signature.predicates[queried.predicate].value_type is not None
+    start = queried.predicate, (*row, queried.value) if valued else row
     grounding.ask(*start)
     deriving = grounding.rules()
     near = _below(start, deriving)

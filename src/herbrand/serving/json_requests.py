@@ -54,23 +54,23 @@ def request_of(command: str, given: Any) -> Request:
         raise RefusedError(
             BAD_REQUEST, "the request is a JSON object", 'such as {"query": [...], "given": [...]}'
         )
-    asked = {name: value for name, value in given.items() if value is not None}
+    present = {name: value for name, value in given.items() if value is not None}
     known = options_of(command)
     if command in ONE_QUESTION:
-        asked["query"] = _one_question(command, asked.get("query", ()))
-    refuse_unknown(command, [name for name in asked if name != "query" or "query" in known])
+        present["query"] = _one_question(command, present.get("query", ()))
+    refuse_unknown(command, [name for name in present if name != "query" or "query" in known])
     for name in FILES:
-        if name in asked and name in known and asked[name] is not False:
+        if name in present and name in known and present[name] is not False:
             raise RefusedError(
                 BAD_REQUEST, f"a request cannot take {known[name].flag}: it is for the command line"
             )
-    check(command, asked)
+    check(command, present)
     for name in ("query", "given"):
-        if name in asked and command not in ONE_QUESTION:
-            asked[name] = list(texts(asked[name]))
-    if "given" in asked:
-        asked["given"] = list(texts(asked["given"]))
-    return asked
+        if name in present and command not in ONE_QUESTION:
+            present[name] = list(texts(present[name]))
+    if "given" in present:
+        present["given"] = list(texts(present["given"]))
+    return present
 
 
 def _one_question(command: str, given: Any) -> str:
@@ -83,15 +83,15 @@ def _one_question(command: str, given: Any) -> str:
     return questions[0]
 
 
-def limited(asked: Request, memory: int | None, seconds: float | None) -> Budget:
+def limited(request: Request, memory: int | None, seconds: float | None) -> Budget:
     """Budget of a request: its own limits, and never more than those of the server."""
-    own = budget_of(asked)
+    own = budget_of(request)
     return Budget(_least(own.memory, memory), _least(own.seconds, seconds))
 
 
-def seconds_of(asked: Request, most: float | None) -> float | None:
+def seconds_of(request: Request, most: float | None) -> float | None:
     """Seconds that a request may take; ``None`` for no limit."""
-    return _least(asked.get("time_limit"), most)
+    return _least(request.get("time_limit"), most)
 
 
 def _least(one: Any, other: Any) -> Any:
@@ -102,13 +102,13 @@ def _least(one: Any, other: Any) -> Any:
 def answered(
     model: hb.Model,
     command: str,
-    asked: Mapping[str, Any],
+    request: Mapping[str, Any],
     within: Budget | None = None,
     watching: Watching | None = None,
 ) -> Any:
     """Answer a request by a model; the result has ``to_dict``."""
     heard = Watching() if watching is None else watching
-    options = {"within": within, **asked}
+    options = {"within": within, **request}
     match command:
         case "infer":
             return model.infer(note=heard.note, **options)

@@ -51,9 +51,9 @@ class ServiceRole:
 
     def work(self, task: dict[str, Any], emit: Emit) -> bytes:
         self._bound_memory()
-        asked = task["asked"]
-        budget = limited(asked, self._memory, self._seconds)
-        return encoded(answered(self._model, task["command"], asked, budget).to_dict())
+        request = task["asked"]
+        budget = limited(request, self._memory, self._seconds)
+        return encoded(answered(self._model, task["command"], request, budget).to_dict())
 
     def _bound_memory(self) -> None:
         """Limit, once, what this child may allocate beyond what it was forked with."""

@@ -111,9 +111,9 @@ class Runs:
             raise RefusedError(NOT_FOUND, f"there is no run '{name}'")
         return self._runs[name]
 
-    async def start(self, asked: dict[str, Any]) -> StudioRun:
+    async def start(self, body: dict[str, Any]) -> StudioRun:
         """Start a run; raise RefusedError if the request is wrong, or too many runs are under way."""
-        command = asked.get("command")
+        command = body.get("command")
         if command not in COMMANDS:
             raise RefusedError(
                 BAD_REQUEST,
@@ -123,28 +123,28 @@ class Runs:
         under_way = self._starting + sum(run.state == "running" for run in self._runs.values())
         if under_way >= MOST_RUNNING:
             raise RefusedError(UNAVAILABLE, f"{MOST_RUNNING} runs are under way", "cancel one, or wait")
-        request, model = _request_in(command, asked)
+        request, model = _request_in(command, body)
         self._starting += 1
         try:
-            return await self._started(command, request, model, asked)
+            return await self._started(command, request, model, body)
         finally:
             self._starting -= 1
 
     async def _started(
-        self, command: str, request: dict[str, Any], model: dict[str, Any], asked: dict[str, Any]
+        self, command: str, request: dict[str, Any], model: dict[str, Any], body: dict[str, Any]
     ) -> StudioRun:
         seconds = seconds_of(request, self._seconds)
         task = {"kind": "run", "command": command, "asked": request, "model": model}
-        child, scratch = await self._begun(task, asked)
+        child, scratch = await self._begun(task, body)
         run = StudioRun(f"r{next(self._numbers)}", command, child, scratch)
         self._runs[run.id] = run
         run.ending = asyncio.create_task(self._followed(run, seconds))
         self._forget()
         return run
 
-    async def look(self, kind: str, asked: dict[str, Any], **more: Any) -> Any:
+    async def look(self, kind: str, body: dict[str, Any], **more: Any) -> Any:
         """Return the result of a short task over the project's files, which may take ``LOOK_SECONDS``."""
-        child, scratch = await self._begun({"kind": kind, "model": {}, **more}, asked)
+        child, scratch = await self._begun({"kind": kind, "model": {}, **more}, body)
         try:
             return json.loads(answer_in(await _reply(child, LOOK_SECONDS)))
         finally:
@@ -183,10 +183,10 @@ class Runs:
         await run.child.end()
         return run
 
-    async def _begun(self, task: dict[str, Any], asked: dict[str, Any]) -> tuple[Child, ScratchFolder]:
+    async def _begun(self, task: dict[str, Any], body: dict[str, Any]) -> tuple[Child, ScratchFolder]:
         """Start a child at a task, in a copy of the project with the editor's files."""
-        files, names, facts = _files_in(asked), theories_in(asked), _facts_in(asked)
-        for name in (*names, *_worlds_in(asked)):
+        files, names, facts = _files_in(body), theories_in(body), _facts_in(body)
+        for name in (*names, *_worlds_in(body)):
             self._project.path(name)
         paths = [self._fact(predicate, name) for predicate, name in facts]
         scratch = await asyncio.to_thread(self._project.laid_out, names, files)
@@ -255,9 +255,9 @@ async def _heard(run: StudioRun) -> None:
     return await run.add("error", json.dumps(RefusedError(UNAVAILABLE, LOST).body()["error"]), "error")
 
 
-def _request_in(command: str, asked: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _request_in(command: str, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Check a request; return the options of the call, and those of the model."""
-    options = dict(_object(asked, "options"))
+    options = dict(_object(body, "options"))
     model = {name: options.pop(name) for name in OF_MODEL if options.get(name) is not None}
     header = model.pop("header", None)
     if header is not None:
@@ -265,7 +265,7 @@ def _request_in(command: str, asked: dict[str, Any]) -> tuple[dict[str, Any], di
             raise RefusedError(BAD_REQUEST, "'header' is yes or no")
         model["header"] = header == "yes"
     for name in ("query", "given"):
-        given = asked.get(name)
+        given = body.get(name)
         if given not in (None, [], ""):
             options[name] = given
     try:
@@ -274,23 +274,23 @@ def _request_in(command: str, asked: dict[str, Any]) -> tuple[dict[str, Any], di
         raise refusal_of(error, BAD_REQUEST) from None
 
 
-def _object(asked: dict[str, Any], name: str) -> dict[str, Any]:
-    member = asked.get(name) or {}
+def _object(body: dict[str, Any], name: str) -> dict[str, Any]:
+    member = body.get(name) or {}
     if not isinstance(member, dict):
         raise RefusedError(BAD_REQUEST, f"'{name}' is an object")
     return member
 
 
-def _files_in(asked: dict[str, Any]) -> dict[str, str]:
-    files = _object(asked, "files")
+def _files_in(body: dict[str, Any]) -> dict[str, str]:
+    files = _object(body, "files")
     if not all(isinstance(text, str) for text in files.values()):
         raise RefusedError(BAD_REQUEST, "'files' holds texts by their names")
     return files
 
 
-def theories_in(asked: dict[str, Any]) -> list[str]:
+def theories_in(body: dict[str, Any]) -> list[str]:
     """Names of the theory files in ``main``: one, several that make up one theory, or none."""
-    main = asked.get("main")
+    main = body.get("main")
     names = [] if main is None else [main] if isinstance(main, str) else main
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise RefusedError(BAD_REQUEST, "'main' is the name of a theory file, or a list of names")
@@ -309,9 +309,9 @@ def _worlds_in(asked: dict[str, Any]) -> Iterator[str]:
             raise RefusedError(BAD_REQUEST, f"'{option}' is the name of a folder of the project")
 
 
-def _facts_in(asked: dict[str, Any]) -> list[tuple[str | None, str]]:
+def _facts_in(body: dict[str, Any]) -> list[tuple[str | None, str]]:
     """Tables as ``(predicate, file)``; each is given as a name, or as an object of both."""
-    facts = asked.get("facts") or []
+    facts = body.get("facts") or []
     files: list[tuple[str | None, str]] = []
     for each in facts if isinstance(facts, list) else [facts]:
         entry = {"file": each} if isinstance(each, str) else each

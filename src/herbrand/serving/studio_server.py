@@ -62,9 +62,9 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
     one_by_one = asyncio.Lock()
     """Held from the check of a file to its change, so that no other request changes it in between."""
 
-    async def change(do: Callable[..., None], name: str, asked: Any, *more: Any) -> None:
+    async def change(do: Callable[..., None], name: str, body: Any, *more: Any) -> None:
         async with one_by_one:
-            await asyncio.to_thread(_refuse_changed, project, name, asked)
+            await asyncio.to_thread(_refuse_changed, project, name, body)
             await asyncio.to_thread(do, project, name, *more)
 
     @app.get("/api/project", response_model=None)
@@ -95,9 +95,9 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
     async def saved(name: str, request: Request) -> Response:
         """Save a file. ``before``: its text when it was opened, null for no file; if it has changed since,
         nothing is written."""
-        asked = await json_of(request)
-        text = field(asked, "text", str)  # required, or the file would be emptied
-        await change(_saved, name, asked, text)
+        body = await json_of(request)
+        text = field(body, "text", str)  # required, or the file would be emptied
+        await change(_saved, name, body, text)
         return as_json({"name": name, "kind": kind_of(name)})
 
     @app.delete("/api/files/{name:path}", response_model=None)
@@ -111,11 +111,11 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
         """Save an uploaded file. ``before``: this many first bytes of the body are the earlier text of the
         file; -1: there was none."""
         content = await body_of(request)
-        asked: dict[str, Any] = {}
+        body: dict[str, Any] = {}
         if before is not None:
-            asked["before"] = content[:before].decode("utf-8", "replace") if before >= 0 else None
+            body["before"] = content[:before].decode("utf-8", "replace") if before >= 0 else None
             content = content[max(before, 0) :]
-        await change(_saved, name, asked, content)
+        await change(_saved, name, body, content)
         return as_json({"name": name, "kind": kind_of(name), "bytes": len(content)})
 
     @app.get("/api/examples", response_model=None)
@@ -127,10 +127,10 @@ def _add_files(app: FastAPI, project: Project, runs: Runs) -> None:
         return as_json(example(name))
 
 
-def _refuse_changed(project: Project, name: str, asked: Any) -> None:
-    field(asked, "before", str, "")
-    if "before" in asked:
-        project.refuse_changed(name, asked["before"])
+def _refuse_changed(project: Project, name: str, body: Any) -> None:
+    field(body, "before", str, "")
+    if "before" in body:
+        project.refuse_changed(name, body["before"])
 
 
 def _saved(project: Project, name: str, content: str | bytes) -> None:
@@ -153,9 +153,9 @@ def _add_editing(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.post("/api/check", response_model=None)
     async def checked(request: Request) -> Response:
-        asked = await json_of(request)
-        files = dict(field(asked, "files", dict, {}))
-        names = theories_in(asked)
+        body = await json_of(request)
+        files = dict(field(body, "files", dict, {}))
+        names = theories_in(body)
         for name in names:
             if name not in files:
                 files[name] = await asyncio.to_thread(_read, project, name)
@@ -168,9 +168,9 @@ def _add_editing(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.post("/api/format", response_model=None)
     async def formatted(request: Request) -> Response:
-        asked = await json_of(request)
-        text = field(asked, "text", str, "")
-        name = field(asked, "name", str, "theory")
+        body = await json_of(request)
+        text = field(body, "text", str, "")
+        name = field(body, "name", str, "theory")
         return await _looked(request, runs.read("format", text=text, name=name))
 
     @app.get("/api/options", response_model=None)
@@ -191,10 +191,10 @@ def _read(project: Project, name: str) -> str:
 def _add_runs(app: FastAPI, runs: Runs) -> None:
     @app.post("/api/runs", response_model=None)
     async def started(request: Request) -> Response:
-        asked = await json_of(request)
-        if not isinstance(asked, dict):
+        body = await json_of(request)
+        if not isinstance(body, dict):
             raise RefusedError(BAD_REQUEST, "a run is a JSON object")
-        return as_json((await runs.start(asked)).described(), 201)
+        return as_json((await runs.start(body)).described(), 201)
 
     @app.get("/api/runs/{name}", response_model=None)
     async def described(name: str) -> Response:
@@ -270,24 +270,24 @@ def _add_views(app: FastAPI, project: Project, runs: Runs) -> None:
 
     @app.post("/api/score", response_model=None)
     async def scored(request: Request) -> Response:
-        asked = await json_of(request)
-        rows, closed = _marginals(asked), field(asked, "closed", list, [])
+        body = await json_of(request)
+        rows, closed = _marginals(body), field(body, "closed", list, [])
         if not all(isinstance(each, str) for each in closed):
             raise RefusedError(BAD_REQUEST, "'closed' holds predicates")
-        return await _looked(request, runs.look("score", asked, marginals=rows, closed=closed))
+        return await _looked(request, runs.look("score", body, marginals=rows, closed=closed))
 
     @app.post("/api/tables", response_model=None)
     async def tables(request: Request) -> Response:
-        asked = await json_of(request)
-        field({"body": asked}, "body", dict)
-        return await _looked(request, runs.look("tables", asked))
+        body = await json_of(request)
+        field({"body": body}, "body", dict)
+        return await _looked(request, runs.look("tables", body))
 
     @app.post("/api/export", response_model=None)
     async def exported(request: Request) -> Response:
-        asked = await json_of(request)
-        answer = field(asked, "answer", dict)
-        title = field(asked, "title", str, "A result")
-        page = result_page(answer, field(asked, "theory", str, ""), title)
+        body = await json_of(request)
+        answer = field(body, "answer", dict)
+        title = field(body, "title", str, "A result")
+        page = result_page(answer, field(body, "theory", str, ""), title)
         return HTMLResponse(page.encode("utf-8", "replace"))
 
 
@@ -302,18 +302,18 @@ def _own(project: Project) -> dict[str, Any]:
     return {"main": project.main, "facts": given or project.tables()}
 
 
-async def _table(request: Request, runs: Runs, asked: Any) -> Response:
-    predicate = field(asked, "predicate", str)
-    offset, limit = field(asked, "offset", int, 0), field(asked, "limit", int, 200)
+async def _table(request: Request, runs: Runs, body: Any) -> Response:
+    predicate = field(body, "predicate", str)
+    offset, limit = field(body, "offset", int, 0), field(body, "limit", int, 200)
     if not 0 <= offset < MOST_OFFSET or not 0 <= limit <= MOST_ROWS:
         raise RefusedError(
             BAD_REQUEST, f"'offset' is from 0 to {MOST_OFFSET:,}, and 'limit' at most {MOST_ROWS:,}"
         )
-    return await _looked(request, runs.look("table", asked, predicate=predicate, offset=offset, limit=limit))
+    return await _looked(request, runs.look("table", body, predicate=predicate, offset=offset, limit=limit))
 
 
-def _marginals(asked: Any) -> list[dict[str, Any]]:
-    rows = field(asked, "marginals", list, [])
+def _marginals(body: Any) -> list[dict[str, Any]]:
+    rows = field(body, "marginals", list, [])
     if not all(isinstance(each, dict) for each in rows):
         raise RefusedError(BAD_REQUEST, "'marginals' holds rows of an answer")
     return rows
@@ -323,17 +323,17 @@ def _are_constants(arguments: Any) -> bool:
     return isinstance(arguments, list) and all(isinstance(one, str | int | float) for one in arguments)
 
 
-async def _around(request: Request, runs: Runs, what: str, asked: Any) -> Response:
+async def _around(request: Request, runs: Runs, what: str, body: Any) -> Response:
     """Respond with a drawing around one atom, under evidence."""
-    atom, given = field(asked, "atom", str), field(asked, "given", list, [])
+    atom, given = field(body, "atom", str), field(body, "given", list, [])
     if not all(isinstance(each, str) for each in given):
         raise RefusedError(BAD_REQUEST, "'given' holds literals")
-    return await _looked(request, runs.look(what, asked, atom=atom, given=given))
+    return await _looked(request, runs.look(what, body, atom=atom, given=given))
 
 
-async def _graph(request: Request, runs: Runs, asked: Any) -> Response:
-    marginals = _marginals(asked)
-    nodes, edges = field(asked, "most_nodes", int, MOST_NODES), field(asked, "most_edges", int, MOST_EDGES)
+async def _graph(request: Request, runs: Runs, body: Any) -> Response:
+    marginals = _marginals(body)
+    nodes, edges = field(body, "most_nodes", int, MOST_NODES), field(body, "most_edges", int, MOST_EDGES)
     if nodes < 0 or edges < 0:
         raise RefusedError(BAD_REQUEST, "'most_nodes' and 'most_edges' are 0 or more")
     if not all(isinstance(each.get("predicate"), str | None) for each in marginals):
@@ -341,4 +341,4 @@ async def _graph(request: Request, runs: Runs, asked: Any) -> Response:
     if not all(_are_constants(each.get("arguments", [])) for each in marginals):
         raise RefusedError(BAD_REQUEST, "'arguments' of a marginal are a list of texts and numbers")
     most = {"most_nodes": min(nodes, 5_000), "most_edges": min(edges, 20_000)}
-    return await _looked(request, runs.look("graph", asked, marginals=marginals, **most))
+    return await _looked(request, runs.look("graph", body, marginals=marginals, **most))

@@ -45,7 +45,7 @@ STEPS = 2
 """Number of steps around an atom; one leads from an atom by a grounding to another atom."""
 
 
-def asked_atom(model: Model, atom: str, given: Sequence[str]) -> tuple[Program, ExplainedAtom]:
+def queried_atom(model: Model, atom: str, given: Sequence[str]) -> tuple[Program, ExplainedAtom]:
     """Lower a model under the evidence ``given``, and read the atom of a drawing."""
     program = model.measured_program(UNLIMITED, given=given)
     question = read_explained(atom, program.signature, program.facts)
@@ -60,17 +60,17 @@ def surroundings_of(
 
     Evidence is absorbed: a grounding lists its latent atoms only.
     """
-    program, asked = asked_atom(model, atom, given)
-    if asked.predicate in derived_by(program.uncertain):
-        return derivations_of(program, asked, most)
-    if asked.known is not None:
+    program, queried = queried_atom(model, atom, given)
+    if queried.predicate in derived_by(program.uncertain):
+        return derivations_of(program, queried, most)
+    if queried.known is not None:
         raise UnsupportedError(
-            f"{asked.atom} is evidence, and so no part of the ground network",
+            f"{queried.atom} is evidence, and so no part of the ground network",
             hint="choose an atom that has a probability",
         )
     network = ground(program, UNLIMITED, MOST_ROWS)
     links = _Links.of(network)
-    start = int(network.atoms.numbers(asked.predicate, asked.codes)[0])
+    start = int(network.atoms.numbers(queried.predicate, queried.codes)[0])
     near, beyond = links.near(start, steps, most)
     texts = {number: _text(network, number) for number in near}
     return {

@@ -310,8 +310,8 @@ class Schooling:
         share = (
             self.curriculum.solved_share if solved is not None and failed is not None else solved is not None
         )
-        wanted = int(self._rng.binomial(count, share))
-        pairs = ((solved, wanted), (failed, count - wanted))
+        draws = int(self._rng.binomial(count, share))
+        pairs = ((solved, draws), (failed, count - draws))
         return together(
             [p.take(self._rng.integers(p.worlds, size=n)) for p, n in pairs if p is not None and n]
         )

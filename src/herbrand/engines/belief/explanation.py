@@ -26,32 +26,32 @@ def explained(
     compiled: Compiled, question: Question, messages: Array, guarantee: Guarantee, engine: str
 ) -> Explanation:
     """Explain the log-odds of the queried atom."""
-    asked = ExplainedAtom.of(question, compiled.evidence)
-    axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
-    around = _Around(compiled, asked, axis, messages)
+    queried = ExplainedAtom.of(question, compiled.evidence)
+    axis = int(compiled.axes_of(queried.predicate, queried.codes)[0])
+    around = _Around(compiled, queried, axis, messages)
     value = around.value
     if not math.isfinite(value):
-        return asked.explained(value, engine, guarantee, around.forcing())
+        return queried.explained(value, engine, guarantee, around.forcing())
     reasons = (reason for reason in around.reasons() if reason.contribution)
-    return asked.explained(value, engine, guarantee, reasons, around.base)
+    return queried.explained(value, engine, guarantee, reasons, around.base)
 
 
 class _Around:
     """One atom's axis with its own weights and the messages to it."""
 
-    def __init__(self, compiled: Compiled, asked: ExplainedAtom, axis: int, messages: Array) -> None:
-        self.compiled, self.asked, self.axis, self.messages = compiled, asked, axis, messages
-        self.origins = Origins(compiled, asked)
+    def __init__(self, compiled: Compiled, queried: ExplainedAtom, axis: int, messages: Array) -> None:
+        self.compiled, self.queried, self.axis, self.messages = compiled, queried, axis, messages
+        self.origins = Origins(compiled, queried)
         run = compiled.graph
         start = int(run.starts[compiled.axis_class[axis]])
         size = int(run.sizes[compiled.axis_class[axis]])
         self.belief = log_beliefs(run, messages).values[start : start + size]
-        self.others = np.arange(size) != asked.value
+        self.others = np.arange(size) != queried.value
 
     @property
     def value(self) -> float:
         rest = self.belief[self.others]
-        return float(self.belief[self.asked.value] - np.logaddexp.reduce(rest)) if len(rest) else math.inf
+        return float(self.belief[self.queried.value] - np.logaddexp.reduce(rest)) if len(rest) else math.inf
 
     @property
     def base(self) -> float:
@@ -66,7 +66,7 @@ class _Around:
             yield reason_of(stated, contribution)
         opinion = self._opinion()
         if opinion.any():
-            yield reason_of((soft_evidence_on(self.asked.atom),), self._share(opinion))
+            yield reason_of((soft_evidence_on(self.queried.atom),), self._share(opinion))
 
     def forcing(self) -> tuple[Reason, ...]:
         """Reasons for each statement that excludes some of the values that the answer excludes; for a certain
@@ -80,7 +80,7 @@ class _Around:
 
     def _share(self, log_values: Array) -> float:
         """Contribution of a message to finite log-odds."""
-        mine, rest = log_values[self.asked.value], log_values[self.others]
+        mine, rest = log_values[self.queried.value], log_values[self.others]
         belief = self.belief[self.others]
         there = ~np.isneginf(belief)
         weights = np.exp(belief[there] - np.logaddexp.reduce(belief[there]))

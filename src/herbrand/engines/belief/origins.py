@@ -38,10 +38,10 @@ def soft_evidence_on(atom: str) -> Stated:
 
 
 class Origins:
-    """Look-up of the origins of a compiled graph's parts; ``asked`` is the atom that is explained."""
+    """Look-up of the origins of a compiled graph's parts; ``queried`` is the atom that is explained."""
 
-    def __init__(self, compiled: Compiled, asked: ExplainedAtom) -> None:
-        self.compiled, self.asked = compiled, asked
+    def __init__(self, compiled: Compiled, queried: ExplainedAtom) -> None:
+        self.compiled, self.queried = compiled, queried
         self.texts: dict[int, str] = {}
 
     def of_factors(self, factors: Iterable[int]) -> dict[int, tuple[Stated, ...]]:
@@ -102,11 +102,11 @@ class Origins:
 
     def _stated_of_class(self, number: int) -> Stated:
         """Statement with the constants of variables that a literal about this atom binds."""
-        asked, program = self.asked, self.compiled.program
-        sizes = asked.evidence.sizes(asked.predicate)
-        constants = [int(column[0]) for column in arguments_of(asked.codes, sizes)]
+        queried, program = self.queried, self.compiled.program
+        sizes = queried.evidence.sizes(queried.predicate)
+        constants = [int(column[0]) for column in arguments_of(queried.codes, sizes)]
         literals = [
-            x for x in literals_of(program.templates[number].conjunction) if x.predicate == asked.predicate
+            x for x in literals_of(program.templates[number].conjunction) if x.predicate == queried.predicate
         ]
         grounding: dict[str, Value] = {}
         if len(literals) == 1:

@@ -58,9 +58,11 @@ def read_goal(goal: str, signature: Signature) -> tuple[Atom, tuple[Rule, ...]]:
         computed = tuple(with_own_names(one, signature) for one in computing.literals)
         joined, tests = tests_of(computed)
         free = variables_of([one for one in joined if not isinstance(one, Not)])
-        asked = free | {name: x for test in tests for name, x in plain_variables(test).items()}
-        wanted = (x for name, x in asked.items() if name not in computing.made and not x.anonymous)
-        return _derived(tuple(wanted), computed)
+        named_variables = free | {name: x for test in tests for name, x in plain_variables(test).items()}
+        named_columns = (
+            x for name, x in named_variables.items() if name not in computing.made and not x.anonymous
+        )
+        return _derived(tuple(named_columns), computed)
     read = with_own_names(parse_formula(goal, "<goal>", signature.valued_names), signature)
     literals = tuple(literals_of(read))
     variables = variables_of([one for one in literals if not isinstance(one, Not)])

@@ -226,12 +226,12 @@ class ChoiceConstraints(WeightedConstraints):
         Without ``sums`` it has the literals of every choice too. ``maximized``: the best values of these
         literals are wanted, and the rest is summed out.
         """
-        wanted = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
+        variables = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
         if not sums:
             written = self._written(literals)
-            return compiled(used(self.net, written), budget, written, (), wanted), self.log_weights()
+            return compiled(used(self.net, written), budget, written, (), variables), self.log_weights()
         task = self.task(literals)
-        return compiled(task.net, budget, task.written, task.normal, wanted), task.log_weights
+        return compiled(task.net, budget, task.written, task.normal, variables), task.log_weights
 
     def smallest_evidence(self, budget: Budget) -> list[Stipulation]:
         """A minimal set of evidence that holds in no world; not minimised beyond ``FEW_STATEMENTS`` pieces,

@@ -47,9 +47,9 @@ class DerivedLiterals:
         self._weighed, self._solved = 0, (0, 0)
         self.exhaustive: set[frozenset[int]] = set()
 
-    def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
+    def solve(self, queried: Iterable[tuple[str, Sequence[int]]]) -> None:
         """Add literals of all derived atoms that match these patterns, and of all that they depend on."""
-        for predicate, pattern in asked:
+        for predicate, pattern in queried:
             self._grounding.ask(predicate, tuple(pattern))
         if self._grounding.size == self._solved:
             return

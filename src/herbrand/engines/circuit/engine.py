@@ -36,7 +36,7 @@ from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import smallest_contradiction
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
-from herbrand.engines.reading import ExplainedAtom, asked_codes, listed_tables
+from herbrand.engines.reading import ExplainedAtom, listed_tables, queried_codes
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
@@ -69,14 +69,14 @@ begin."""
 class CircuitState:
     """A ground program and its question; after the one step also the shares and the total of its circuit.
 
-    ``listed``: the predicates asked for and the codes of their atoms; ``asked``: the latent ones among these;
-    ``formulas``: texts and literals of the instances of formulas.
+    ``listed``: the predicates asked for and the codes of their atoms; ``queried``: the latent ones among
+    these; ``formulas``: texts and literals of the instances of formulas.
     """
 
     worlds: Worlds
     question: Question
     listed: tuple[tuple[str, np.ndarray], ...]
-    asked: tuple[int, ...]
+    queried: tuple[int, ...]
     formulas: tuple[tuple[str, int], ...]
     shares: np.ndarray | None = None
     total: float = -math.inf
@@ -97,7 +97,7 @@ class CircuitState:
     @property
     def literals(self) -> list[int]:
         """The literals of all that is asked for."""
-        literals = [literal for axis in self.asked for literal in self.worlds.axis(axis)]
+        literals = [literal for axis in self.queried for literal in self.worlds.axis(axis)]
         return literals + [literal for _, literal in self.formulas]
 
     @property
@@ -154,11 +154,11 @@ class CircuitEngine:
         worlds.add_formulas()
         if made.whole:
             worlds.solve_choices()
-        listed, asked = _asked(worlds, question)
-        closed = [one for wanted in question.formulas for one in instances(wanted, program)]
+        listed, queried = _asked(worlds, question)
+        closed = [one for formula in question.formulas for one in instances(formula, program)]
         literals = worlds.formulas([one.closed for one in closed])
         shown = (show_formula(one.written) for one in closed)
-        return CircuitState(worlds, question, listed, asked, tuple(zip(shown, literals, strict=True)))
+        return CircuitState(worlds, question, listed, queried, tuple(zip(shown, literals, strict=True)))
 
     def step(self, state: CircuitState | WholeTables) -> CircuitState | WholeTables:
         if isinstance(state, WholeTables) or state.settled:
@@ -206,7 +206,7 @@ class CircuitEngine:
             state = self._started(program, question, whole=True)
             worlds = state.worlds
             assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
-            atoms = {axis: drawn_atom(worlds, axis) for axis in state.asked}
+            atoms = {axis: drawn_atom(worlds, axis) for axis in state.queried}
             draws = drawn(worlds, atoms, assigned, count, seed)
         kept = kept_worlds(draws, count, self.budget)
         status = Status(True, 1, time.perf_counter() - began)
@@ -258,8 +258,8 @@ class CircuitEngine:
         evidence, question = state.evidence, state.question
         sparse = _sparse(evidence, state.possible)
         refuse_long_answer(evidence, question, self.budget, sparse)
-        asked = asked_codes(evidence, question, {name: state.possible[name][0] for name in sparse})
-        tables = _marked(listed_tables(evidence, state.look_up, asked), question, sparse)
+        queried = queried_codes(evidence, question, {name: state.possible[name][0] for name in sparse})
+        tables = _marked(listed_tables(evidence, state.look_up, queried), question, sparse)
         return Marginals(
             self.name, Guarantee.EXACT, status, tables, (), state.total, PartitionGuarantee.EXACT
         )
@@ -267,7 +267,7 @@ class CircuitEngine:
     def _tables(self, state: CircuitState, number_of: Callable[[int], float]) -> list[AtomTable]:
         """The tables asked for, with ``number_of`` each literal; for atoms without a variable this is 1 or
         0."""
-        ground, places = state.worlds.ground, np.array(sorted(state.asked), np.int64)
+        ground, places = state.worlds.ground, np.array(sorted(state.queried), np.int64)
         widest = max((ground.program.value_count(name) for name, _ in state.listed), default=1)
         numbers = np.zeros((len(places) + 1, widest))  # the last is of atoms that are impossible
         for place, axis in enumerate(places.tolist()):
@@ -293,11 +293,13 @@ class CircuitEngine:
                 hint=counts if uncertain else "explain runs with --engine exact or gibbs",
             )
         scaled = self._over(ground.program, state.question, ChoiceConstraints(scaled=True))
-        asked = ExplainedAtom.of(state.question, ground.evidence)
-        axis = int(ground.atoms.numbers(asked.predicate, asked.codes)[0])
-        shared_out = attributed(scaled.worlds, scaled.worlds.axis(axis)[asked.value])
+        queried = ExplainedAtom.of(state.question, ground.evidence)
+        axis = int(ground.atoms.numbers(queried.predicate, queried.codes)[0])
+        shared_out = attributed(scaled.worlds, scaled.worlds.axis(axis)[queried.value])
         numbers = shared_out.reasons, shared_out.base, shared_out.remainder
-        return Explanation(asked.text, "probability", shared_out.value, self.name, Guarantee.EXACT, *numbers)
+        return Explanation(
+            queried.text, "probability", shared_out.value, self.name, Guarantee.EXACT, *numbers
+        )
 
     def _drawn(self, state: CircuitState | WholeTables) -> CircuitState:
         """The state with choices and literals; made now if the question was answered by whole tables."""
@@ -309,10 +311,10 @@ class CircuitEngine:
         """At most ``most`` proofs of the one queried atom, the likeliest first."""
         state = self._drawn(state)
         worlds, evidence = state.worlds, state.worlds.ground.evidence
-        asked = ExplainedAtom.of(state.question, evidence)
-        columns = arguments_of(asked.codes, evidence.sizes(asked.predicate))
+        queried = ExplainedAtom.of(state.question, evidence)
+        columns = arguments_of(queried.codes, evidence.sizes(queried.predicate))
         row = tuple(int(column[0]) for column in columns)
-        atom = asked.predicate, (*row, asked.value) if evidence.is_valued(asked.predicate) else row
+        atom = queried.predicate, (*row, queried.value) if evidence.is_valued(queried.predicate) else row
         return likeliest(worlds, atom, most)
 
 
@@ -382,7 +384,7 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     sparse = _sparse(ground.evidence, worlds.derived)
     named = {pattern.predicate for pattern in question.atoms if pattern.possible}
     possible = {name: worlds.possible(name) for name in sparse | named & worlds.derived}
-    listed = list(asked_codes(ground.evidence, question, possible))
+    listed = list(queried_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
         latent = ground.evidence.known(predicate).latent(codes)
         if predicate in worlds.derived - sparse:  # all others have probability 0

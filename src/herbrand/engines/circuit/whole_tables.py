@@ -75,7 +75,7 @@ def in_whole_tables(program: Program, question: Question, budget: Budget) -> Who
     if size < LEAST_ROWS or len(program.uncertain) > MOST_STATEMENTS:
         return None
     try:
-        return _Asked(program, question, budget).answer()
+        return _QueriedStep(program, question, budget).answer()
     except OutOfTimeError:
         raise
     except (NotInStepsError, BudgetError):  # the circuit may need less memory than the joins
@@ -164,7 +164,7 @@ def _is_whole(choice: Choice, clause: Clause) -> bool:
 
 
 @dataclass(eq=False)
-class _Asked:
+class _QueriedStep:
     """One question about a program."""
 
     program: Program

@@ -105,9 +105,9 @@ class Worlds:
 
     # Atoms
 
-    def solve(self, asked: Iterable[tuple[str, Sequence[int]]]) -> None:
+    def solve(self, queried: Iterable[tuple[str, Sequence[int]]]) -> None:
         """Add literals of all derived atoms that match these patterns, and of all that they depend on."""
-        self._derived.solve(asked)
+        self._derived.solve(queried)
 
     def solve_choices(self) -> None:
         """Add literals of all heads of choices, queried or not: whole worlds hold every choice."""

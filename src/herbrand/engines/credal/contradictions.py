@@ -172,8 +172,8 @@ def _without_it(network: Network) -> str:
 
 def _without_independences(network: Network, sources: Sequence[Source], atoms: Sequence[int]) -> NetworkPart:
     number = {atom: place for place, atom in enumerate(atoms)}
-    wanted = set(sources)
-    kept = (sentence.over(number) for sentence in sentences_of(network) if sentence.source in wanted)
+    statements = set(sources)
+    kept = (sentence.over(number) for sentence in sentences_of(network) if sentence.source in statements)
     graph = Graph.of(len(atoms), NO_LINKS)
     return NetworkPart(graph, tuple(kept), tuple(atoms), markov=False)
 

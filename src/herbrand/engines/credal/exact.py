@@ -274,8 +274,8 @@ class Exact:
             return
         seen = {name for query in queries for name in asked.part_of(query)[0].names}
         for part in asked.bounding_pieces:
-            wanted = part.sentences and not seen.issuperset(part.names)
-            if wanted and size_of(part).fits(self.budget.memory) and not is_consistent(part, clock):
+            unchecked = part.sentences and not seen.issuperset(part.names)
+            if unchecked and size_of(part).fits(self.budget.memory) and not is_consistent(part, clock):
                 raise contradiction(asked.network, part, clock)
 
     def _check_facts(self, asked: NetworkQuestion, queries: Sequence[BoundQuery], clock: Clock) -> None:

@@ -131,10 +131,10 @@ def ends_of(
         lower = _at_vertices(masses, True, clock, ends_left)
         return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
     made = table_program(part, [query.atoms])
-    program, asked = _asked(made, query, clock, ends_left)
+    program, objective = _asked(made, query, clock, ends_left)
     return Ends(
-        _end(program, asked, query, True, clock, ends_left),
-        _end(program, asked, query, False, clock, ends_left - 1),
+        _end(program, objective, query, True, clock, ends_left),
+        _end(program, objective, query, False, clock, ends_left - 1),
     )
 
 
@@ -147,13 +147,18 @@ def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> E
 
 
 def _end(
-    program: PolynomialProgram, asked: Linear, query: LocalQuery, least: bool, clock: Clock, ends_left: int
+    program: PolynomialProgram,
+    objective: Linear,
+    query: LocalQuery,
+    least: bool,
+    clock: Clock,
+    ends_left: int,
 ) -> End:
     """Solve the program for one end, within the interval that is known to hold it."""
     if query.within != (0.0, 1.0):
-        program = program.with_row(asked.variables, asked.factors, *query.within)
+        program = program.with_row(objective.variables, objective.factors, *query.within)
     try:
-        return _within(_solved(program, asked, least, clock, ends_left))
+        return _within(_solved(program, objective, least, clock, ends_left))
     except InfeasibleError:
         if query.given is None:
             raise
@@ -192,10 +197,12 @@ def _asked(
     return scaled.with_row(given.variables, given.factors, 1.0, 1.0), both
 
 
-def greatest(program: PolynomialProgram, asked: Linear) -> float:
+def greatest(program: PolynomialProgram, objective: Linear) -> float:
     """Upper bound of a sum of probabilities from the ranges of the variables; exactly 0 where all are 0."""
-    ends = np.where(asked.factors > 0, program.upper[asked.variables], program.lower[asked.variables])
-    shares = asked.factors * ends
+    ends = np.where(
+        objective.factors > 0, program.upper[objective.variables], program.lower[objective.variables]
+    )
+    shares = objective.factors * ends
     return float(np.nextafter(shares.sum() * (1 + 1e-12), np.inf)) if (shares != 0).any() else 0.0
 
 
@@ -214,11 +221,11 @@ def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: 
     return replace(program, lower=lower, upper=upper)
 
 
-def _solved(program: PolynomialProgram, asked: Linear, least: bool, clock: Clock, ends_left: int) -> End:
+def _solved(program: PolynomialProgram, objective: Linear, least: bool, clock: Clock, ends_left: int) -> End:
     return optimum(
         program,
-        asked.variables,
-        asked.factors,
+        objective.variables,
+        objective.factors,
         least=least,
         seconds=clock.seconds(ends_left),
         tolerance=clock.tolerance,

@@ -65,11 +65,11 @@ class NearbyFacts:
         near = sorted(self._near(atoms))
         return {atom: truth for one in near for atom, truth in self._by_component[one].items()}
 
-    def apart_from(self, asked: Iterable[Sequence[int]]) -> list[dict[int, bool]]:
+    def apart_from(self, queried: Iterable[Sequence[int]]) -> list[dict[int, bool]]:
         """The facts of each component on which no query depends; empty above ``MOST_APART`` components.
 
-        ``asked`` has the atoms of each query.
+        ``queried`` has the atoms of each query.
         """
-        seen = set().union(*map(self._near, asked))
+        seen = set().union(*map(self._near, queried))
         apart = [facts for one, facts in self._by_component.items() if one not in seen]
         return apart if len(apart) <= MOST_APART else []

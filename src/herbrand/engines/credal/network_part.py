@@ -171,10 +171,10 @@ class NetworkPart:
         sentences = tuple(s.vacuous() if s.source in sources else s for s in self.sentences)
         return replace(self, sentences=sentences)
 
-    def depended_on(self, asked: Collection[int]) -> NetworkPart:
+    def depended_on(self, queried: Collection[int]) -> NetworkPart:
         """The part that the interval of a query over some atoms depends on, without all other atoms."""
-        stays = self._kept(asked)
-        kept = set(asked)
+        stays = self._kept(queried)
+        kept = set(queried)
         waiting = list(kept)
         while waiting:
             atom = waiting.pop()
@@ -202,11 +202,11 @@ class NetworkPart:
                 by_atom[atom].append(number)
         return by_atom
 
-    def _kept(self, asked: Collection[int]) -> set[int]:
+    def _kept(self, queried: Collection[int]) -> set[int]:
         """The atoms that may bound those asked for, connected to them or not."""
         if not self.markov:
-            return self._kept_without_graph(asked)
-        return self._bounding | self.graph.ancestors(asked)
+            return self._kept_without_graph(queried)
+        return self._bounding | self.graph.ancestors(queried)
 
     @cached_property
     def _bounding(self) -> set[int]:
@@ -220,11 +220,11 @@ class NetworkPart:
                 bounding.add(atom)
         return self.graph.ancestors(bounding)
 
-    def _kept_without_graph(self, asked: Collection[int]) -> set[int]:
+    def _kept_without_graph(self, queried: Collection[int]) -> set[int]:
         """The same without independences: any atom may be tried with its neighbours as its parents."""
         mentions = [set(numbers) for numbers in self.mentions]
         kept = set(range(len(self.names)))
-        waiting = list(kept - set(asked))
+        waiting = list(kept - set(queried))
         while waiting:
             atom = waiting.pop()
             sentences = [self.sentences[number] for number in mentions[atom]]
@@ -235,7 +235,7 @@ class NetworkPart:
                 kept.discard(atom)
                 for other in near:
                     mentions[other] -= mentions[atom]
-                waiting += near - set(asked)
+                waiting += near - set(queried)
         return kept
 
     def pieces(self) -> Iterator[NetworkPart]:

@@ -204,15 +204,18 @@ def proved_exactly(cost: np.ndarray, program: LinearProgram, multipliers: np.nda
     seemingly = [int(column) for column in open_ones if abs(left[column]) <= SEEN]
     if len(seemingly) > MOST_EQUATIONS:
         return -math.inf
-    wanted = {int(row): Fraction(float(multipliers[row])) for row in used}
+    exact_multipliers = {int(row): Fraction(float(multipliers[row])) for row in used}
     equations = []
     for column in seemingly:
         inside = slice(rows.indptr[column], rows.indptr[column + 1])
         entries = zip(rows.indices[inside].tolist(), rows.data[inside].tolist(), strict=True)
         equations.append(
-            ({row: Fraction(a) for row, a in entries if row in wanted}, Fraction(float(cost[column])))
+            (
+                {row: Fraction(a) for row, a in entries if row in exact_multipliers},
+                Fraction(float(cost[column])),
+            )
         )
-    exact = solved(equations, wanted)
+    exact = solved(equations, exact_multipliers)
     return -math.inf if exact is None else _bound(cost, program, exact)
 
 

@@ -156,14 +156,14 @@ def refused(status: Status, refusals: Sequence[ImpossibleGivenError]) -> Status:
     return replace(status, converged=False, advice="; ".join([*messages, *filter(None, [status.advice])]))
 
 
-def read_bound_question(asked: Iterable[str | Bound], lowering: Lowering) -> BoundQuestion:
+def read_bound_question(requested: Iterable[str | Bound], lowering: Lowering) -> BoundQuestion:
     """Read a question from query texts, or from bounds already parsed.
 
     Raises an error where a name or a constant is unknown, or a query has no instance.
     """
     program = lowering.program
     queries: list[BoundQuery] = []
-    for one in asked:
+    for one in requested:
         if isinstance(one, Bound):
             text, event, given = show_probability(one.event, one.given), one.event, one.given
         else:

@@ -202,13 +202,13 @@ class Gibbs:
         """Explain the log-odds of the queried atom: the contribution of each factor, averaged
         over worlds drawn."""
         network = state.compiled
-        asked = ExplainedAtom.of(state.question, network.evidence)
-        (axis,) = network.axes_of(asked.predicate, asked.codes)
-        place = int(network.graph.starts[axis]) + asked.value
+        queried = ExplainedAtom.of(state.question, network.evidence)
+        (axis,) = network.axes_of(queried.predicate, queried.codes)
+        place = int(network.graph.starts[axis]) + queried.value
         probability = float(state.seen[:, :, place].mean() / self.batch_size)
         chains = Chains(state.network, state.values, state.holding)
         random = self._random(self.chains, 0)
-        return explained(network, asked, chains, probability, random, self.name)
+        return explained(network, queried, chains, probability, random, self.name)
 
     def _judged(self, status: Status, r_hat: float) -> Status:
         """Status of the answer: chains that disagree have not converged, however many draws were made."""

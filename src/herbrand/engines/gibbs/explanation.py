@@ -32,30 +32,30 @@ ROUNDING = 1e-12
 
 def explained(
     compiled: Compiled,
-    asked: ExplainedAtom,
+    queried: ExplainedAtom,
     chains: Chains,
     probability: float,
     random: np.random.Generator,
     engine: str,
 ) -> Explanation:
     """Explain the log-odds of an atom whose estimated probability is given."""
-    axis = int(compiled.axes_of(asked.predicate, asked.codes)[0])
-    shares, conditional = _averaged(compiled, asked, chains, axis, random)
+    axis = int(compiled.axes_of(queried.predicate, queried.codes)[0])
+    shares, conditional = _averaged(compiled, queried, chains, axis, random)
     drawn = 0 < probability < 1
     value = math.log(probability) - math.log1p(-probability) if drawn else conditional
     if not math.isfinite(value):
         note = "every world that was drawn agrees on it"
-        return asked.explained(value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),))
+        return queried.explained(value, engine, Guarantee.APPROXIMATION, (Reason(note, {}, value),))
     reasons = (reason_of(stated, share) for stated, share in shares.items() if abs(share) > ROUNDING)
     base = -math.log(max(1, int(compiled.graph.sizes[axis]) - 1))
     note = "contributions are averages over worlds drawn"
     if not drawn:
         note += ", which all agree on it: the log-odds are those of its mean conditional probability there"
-    return asked.explained(value, engine, Guarantee.APPROXIMATION, reasons, base, note)
+    return queried.explained(value, engine, Guarantee.APPROXIMATION, reasons, base, note)
 
 
 def _averaged(
-    compiled: Compiled, asked: ExplainedAtom, chains: Chains, axis: int, random: np.random.Generator
+    compiled: Compiled, queried: ExplainedAtom, chains: Chains, axis: int, random: np.random.Generator
 ) -> tuple[dict[tuple[Stated, ...], float], float]:
     """Mean share of each factor in the conditional log-odds, and the log-odds of the
     mean conditional probability."""
@@ -66,8 +66,8 @@ def _averaged(
     count = int(network.state_counts[block])
     start = int(network.state_starts[block])
     states = network.states[start : start + count * width].reshape(count, width)
-    holds = states[:, place - int(network.block_starts[block])] == asked.value
-    parts = _parts(compiled, asked, network, block, states)
+    holds = states[:, place - int(network.block_starts[block])] == queried.value
+    parts = _parts(compiled, queried, network, block, states)
     seen = np.zeros(len(network.graph.unary), np.int64)
     sums: dict[tuple[Stated, ...], float] = defaultdict(float)
     yes = no = -math.inf
@@ -129,9 +129,9 @@ class _Parts:
         return np.concatenate([_finite(parts), self.stated], axis=1)
 
 
-def _parts(compiled: Compiled, asked: ExplainedAtom, network: Network, block: int, states: Array) -> _Parts:
+def _parts(compiled: Compiled, queried: ExplainedAtom, network: Network, block: int, states: Array) -> _Parts:
     """Statements of the tables near a block, of the rest of its axes' weights, and of each weight on them."""
-    origins = Origins(compiled, asked)
+    origins = Origins(compiled, queried)
     tables = network.near_tables[network.table_starts[block] : network.table_starts[block + 1]].tolist()
     axes = network.near_axes[network.axis_starts[block] : network.axis_starts[block + 1]].tolist()
     in_tables, on_axes = origins.of_factors(tables), origins.on_axes(axes)

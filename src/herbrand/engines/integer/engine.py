@@ -154,8 +154,8 @@ class Integer:
         holds = ChosenWorld(state.ground.evidence, by_number(state.ground, shares), self.budget).holds
         rows = tuple(
             Row(show_formula(written), None, (), float(holds(closed)))
-            for asked in state.question.formulas
-            for written, closed in instances(asked, state.ground.program)
+            for formula in state.question.formulas
+            for written, closed in instances(formula, state.ground.program)
         )
         return replace(state, values=values, log_weight=weight, bound=bound, formulas=rows)
 

@@ -26,29 +26,29 @@ ROUNDING = 1e-12
 
 
 def attributed(
-    evidence: Evidence, asked: ExplainedAtom, affordable: Callable[[Problem], Problem]
+    evidence: Evidence, queried: ExplainedAtom, affordable: Callable[[Problem], Problem]
 ) -> Attribution:
     """Share out the log-odds of a latent atom's value; ``affordable`` raises where the work is too much."""
-    return shared_out(_Supposing(evidence, asked, affordable))
+    return shared_out(_Supposing(evidence, queried, affordable))
 
 
 @dataclass(frozen=True, eq=False)
 class _Supposing:
     evidence: Evidence
-    asked: ExplainedAtom
+    queried: ExplainedAtom
     affordable: Callable[[Problem], Problem]
 
     def problem(self, scale: float, holds: bool) -> Problem:
         """The problem in which the atom has the value, or, unless ``holds``, any other."""
-        program, asked = self.evidence.program, self.asked
-        size = program.value_count(asked.predicate)
-        forbidden = tuple(value for value in range(size) if (value == asked.value) != holds)
-        literal = Literal(asked.predicate, self._arguments(), forbidden)
+        program, queried = self.evidence.program, self.queried
+        size = program.value_count(queried.predicate)
+        forbidden = tuple(value for value in range(size) if (value == queried.value) != holds)
+        literal = Literal(queried.predicate, self._arguments(), forbidden)
         template = Template(Conjunction((), (literal,)), None, statement=len(program.statements))
         return self.affordable(problem_of(program, self.evidence, (template,), scale=scale))
 
     def _arguments(self) -> tuple[int, ...]:
-        columns = arguments_of(self.asked.codes, self.evidence.sizes(self.asked.predicate))
+        columns = arguments_of(self.queried.codes, self.evidence.sizes(self.queried.predicate))
         return tuple(int(column[0]) for column in columns)
 
     def log_odds(self, scale: float) -> float:

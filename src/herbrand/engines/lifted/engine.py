@@ -114,14 +114,14 @@ class Lifted:
     def explain(self, state: LiftedState, status: Status) -> Explanation:
         """Share out the log-odds among the statements, each with all its groundings."""
         problem, question = state.problem, state.question
-        asked = ExplainedAtom.of(question, problem.evidence)
+        queried = ExplainedAtom.of(question, problem.evidence)
         shares = attributed(
-            problem.evidence, asked, lambda supposing: self._affordable(supposing, TOTAL_ONLY)
+            problem.evidence, queried, lambda supposing: self._affordable(supposing, TOTAL_ONLY)
         )
         reasons = shares.reasons
         if not math.isfinite(shares.value):
             reasons = self._forcing(problem, question, status, shares.value)
-        return asked.explained(shares.value, self.name, Guarantee.EXACT, reasons, shares.base)
+        return queried.explained(shares.value, self.name, Guarantee.EXACT, reasons, shares.base)
 
     def _forcing(
         self, problem: Problem, question: Question, status: Status, log_odds: float
@@ -162,8 +162,8 @@ class Lifted:
         evidence = state.problem.evidence
         world, alike = ChosenWorld(evidence, solution.of, self.budget), AlikeConstants(evidence)
         rows: list[Row] = []
-        for asked in state.question.formulas:
-            listed = list(instances(asked, evidence.program))
+        for stated in state.question.formulas:
+            listed = list(instances(stated, evidence.program))
             closed = [instance.closed for instance in listed]
             if state.problem.most:
                 shares = [self._in_world(world, solution, formula) for formula in closed]

@@ -52,9 +52,9 @@ class Problem:
     def cost(self, question: Question, budget: Budget = UNLIMITED) -> Cost:
         """Cost of all summations that answer the question, and of their gradients."""
         signature = self.evidence.program.signature
-        asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
+        queried = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
         costs = [
-            cost_of(s, budget).times(1 + (0 if self.most else clamps(s, asked))) for s in self.summations
+            cost_of(s, budget).times(1 + (0 if self.most else clamps(s, queried))) for s in self.summations
         ]
         return Cost(sum(c.operations for c in costs), max(c.bytes for c in costs))
 

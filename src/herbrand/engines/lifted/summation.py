@@ -194,8 +194,8 @@ def expectations(layout: CountLayout, total: Array) -> Sums:
     """Expected numbers, as the gradient of ``total``, or of anything with the same gradient."""
     numbered = dict(enumerate(layout.gathering.states))
     ties, pairs = layout.gathering.ties, layout.pairs
-    wanted = [*numbered.values(), *ties.values(), *pairs.values()]
-    slopes = iter(arrays.gradients(total, wanted))
+    inputs = [*numbered.values(), *ties.values(), *pairs.values()]
+    slopes = iter(arrays.gradients(total, inputs))
 
     def expected(tensors: Mapping[K, Array]) -> dict[K, np.ndarray]:
         return {key: _number(next(slopes), tensor) for key, tensor in tensors.items()}

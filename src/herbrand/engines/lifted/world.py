@@ -98,8 +98,8 @@ class AlikeWorld:
             return np.zeros(len(rows), dtype=np.int64)
         width = int(max(columns.max(initial=0), knowledge.pairs[:, 1].max())) + 1
         stated = knowledge.pairs[:, 0] * width + knowledge.pairs[:, 1]
-        wanted = rows * width + columns
-        at = places_among(stated, wanted)
+        codes = rows * width + columns
+        at = places_among(stated, codes)
         return np.where(at >= 0, knowledge.pattern_of[at], 0)
 
     def _best(self, pair: _Pair, atom: tuple[str, bool], left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -58,15 +58,15 @@ def _coupled_predicates(problem: Problem) -> frozenset[str]:
 
 def _coloured(problem: Problem, atoms: LatentAtoms, numbers: np.ndarray, budget: Budget) -> np.ndarray:
     """A colour for each atom number; atoms of coupled predicates that share a grounding differ."""
-    wanted = np.zeros(atoms.count, dtype=bool)
-    wanted[numbers] = True
+    is_waiting = np.zeros(atoms.count, dtype=bool)
+    is_waiting[numbers] = True
     groups, members, count = [], [], 0
     for template in problem.program.templates:
         if template.weight is None:
             continue
         ground = ground_template(template, problem.evidence, atoms, budget)
         for rows, atom in _occurrences(ground.conjunction, np.arange(len(ground.conjunction))):
-            kept = wanted[atom]
+            kept = is_waiting[atom]
             groups.append(rows[kept] + count)
             members.append(atom[kept])
         count += len(ground.conjunction)

@@ -23,7 +23,7 @@ from herbrand.engines.mean_field.explanation import explained
 from herbrand.engines.mean_field.formulas import formula_rows
 from herbrand.engines.mean_field.outline import Outline, outlined
 from herbrand.engines.mean_field.problem import Problem, problem_of
-from herbrand.engines.mean_field.reading import tables_asked_for
+from herbrand.engines.mean_field.reading import queried_tables
 from herbrand.engines.mean_field.run import MeanFieldRun, in_parallel, in_turn, started
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.extras import require
@@ -170,7 +170,7 @@ class MeanField:
             self._model,
             Guarantee.APPROXIMATION,
             status,
-            tuple(tables_asked_for(problem, run.marginals, question, likeliest)),
+            tuple(queried_tables(problem, run.marginals, question, likeliest)),
             formula_rows(problem, run.marginals, question),
             None if likeliest else bounded,
             None if likeliest or bounded is None else PartitionGuarantee.LOWER,

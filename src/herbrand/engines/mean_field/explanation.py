@@ -44,16 +44,16 @@ def explained(
     problem: Problem, marginals: Mapping[str, Tensor], question: Question, engine: str
 ) -> Explanation:
     """Explain the queried atom's log-odds as soft evidence plus the contribution of each grounding."""
-    asked = ExplainedAtom.of(question, problem.evidence)
-    case = _Case(problem, marginals, asked)
+    queried = ExplainedAtom.of(question, problem.evidence)
+    case = _Case(problem, marginals, queried)
     odds = case.certain
     if odds:
-        return asked.explained(odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
+        return queried.explained(odds, engine, Guarantee.APPROXIMATION, (forced(odds),))
     heaviest = sorted(case.contributions().items(), key=lambda item: -abs(item[1]))
     reasons = tuple(Reason(*case.grounding(*key), amount) for key, amount in heaviest[:MOST_REASONS])
     rest = math.fsum(amount for _, amount in heaviest[MOST_REASONS:])
     total = math.fsum((case.base, rest, *(reason.contribution for reason in reasons)))
-    about = asked.text, case.quantity, total, engine, Guarantee.APPROXIMATION
+    about = queried.text, case.quantity, total, engine, Guarantee.APPROXIMATION
     return Explanation(*about, reasons, base=case.base, remainder=rest)
 
 
@@ -67,17 +67,17 @@ class _Case:
 
     problem: Problem
     marginals: Mapping[str, Tensor]
-    asked: ExplainedAtom
+    queried: ExplainedAtom
 
     def __post_init__(self) -> None:
-        problem, asked = self.problem, self.asked
-        self.value = asked.value
+        problem, queried = self.problem, self.queried
+        self.value = queried.value
         self.atoms = LatentAtoms(problem.evidence, problem.budget)
         self.leaders = problem.leaders(self.atoms)
-        self.valued = problem.evidence.is_valued(asked.predicate)
-        own = int(self.atoms.numbers(asked.predicate, asked.codes)[0])
+        self.valued = problem.evidence.is_valued(queried.predicate)
+        own = int(self.atoms.numbers(queried.predicate, queried.codes)[0])
         self.number, self.flipped = int(self.leaders.leader[own]), bool(self.leaders.opposite[own])
-        self.probabilities = probabilities(problem, self.marginals, asked.predicate, asked.codes)[0]
+        self.probabilities = probabilities(problem, self.marginals, queried.predicate, queried.codes)[0]
         self.other = self._likeliest_other()
         self.shares = self._shares()
         self.places = MarginalPlaces(problem.unknowns.tables, self.atoms)
@@ -115,7 +115,7 @@ class _Case:
 
     @property
     def quantity(self) -> str:
-        value_type = self.problem.program.signature.predicates[self.asked.predicate].value_type
+        value_type = self.problem.program.signature.predicates[self.queried.predicate].value_type
         if value_type is None:
             return "log-odds"
         other = self.problem.program.domain(value_type).value(self.other)

@@ -24,10 +24,10 @@ def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Qu
     if not question.formulas:
         return ()
     atoms = LatentAtoms(problem.evidence, problem.budget)
-    asked = [one for formula in question.formulas for one in instances(formula, problem.program)]
+    formulas = [one for formula in question.formulas for one in instances(formula, problem.program)]
     return tuple(
         Row(show_formula(written), None, (), probability(problem, marginals, atoms, closed))
-        for written, closed in asked
+        for written, closed in formulas
     )
 
 

@@ -85,8 +85,8 @@ class Gathered:
         moved = [shape[place] for place in order]
         count = math.prod(moved[self.first : self.last + 1])
         flat = [*moved[: self.first], count, *moved[self.last + 1 :]]
-        wanted = (*flat[: self.first], self.length, *flat[self.first + 1 :])
-        rows = rows if rows.shape == wanted else rows.expand(wanted)
+        full_shape = (*flat[: self.first], self.length, *flat[self.first + 1 :])
+        rows = rows if rows.shape == full_shape else rows.expand(full_shape)
         if self.start is not None:
             around = (self.start, count - self.start - self.length)
             spread = torch.nn.functional.pad(rows, (0, 0) * (rows.dim() - self.first - 1) + around)

@@ -37,10 +37,10 @@ class Arranged:
     @staticmethod
     def of(axes: Axes, groups: Sequence[Axes], sizes: Mapping[str, int]) -> Arranged:
         """Plan one dimension for each group of axes; axes in no group are summed out."""
-        wanted = [axis for group in groups for axis in group]
-        kept = [axis for axis in axes if axis in wanted]
-        summed = tuple(place for place, axis in enumerate(axes) if axis not in wanted)
-        order = tuple(kept.index(axis) for axis in wanted)
+        permutation = [axis for group in groups for axis in group]
+        kept = [axis for axis in axes if axis in permutation]
+        summed = tuple(place for place, axis in enumerate(axes) if axis not in permutation)
+        order = tuple(kept.index(axis) for axis in permutation)
         plain = order == tuple(range(len(order)))
         grouped = all(len(group) == 1 for group in groups)
         shape = None if grouped else tuple(_size(group, sizes) for group in groups)

@@ -14,7 +14,7 @@ from herbrand.program.ground import refuse_long_answer
 from herbrand.program.question import Question
 
 
-def tables_asked_for(
+def queried_tables(
     problem: Problem, marginals: Mapping[str, Tensor], question: Question, rounded: bool
 ) -> Iterator[AtomTable]:
     """A table for each queried predicate; ``rounded``: the marginals are those of one world.

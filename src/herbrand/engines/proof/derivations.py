@@ -91,13 +91,13 @@ def refuse_many(count: int) -> None:
         )
 
 
-def derivations(runner: Runner, provider: Provider, asked: Node) -> tuple[Derivations, Node]:
+def derivations(runner: Runner, provider: Provider, goal: Node) -> tuple[Derivations, Node]:
     """Compute the graph of all ground proofs of an atom, and the atom's node in it.
 
     Raises ``BudgetError`` where there are too many instances.
     """
     search = _Search(runner, provider)
-    node = Node(asked.predicate, asked.row, search.calls(asked.predicate, asked.left))
+    node = Node(goal.predicate, goal.row, search.calls(goal.predicate, goal.left))
     search.wanted(node)
     return search.found, node
 
@@ -198,7 +198,7 @@ class _Search:
             rows = list(zip(*(columns[argument] for argument in literal.arguments), strict=True))
         else:
             rows = [()] * count
-        if literal.stated or not self._plans.is_asked(name):
+        if literal.stated or not self._plans.is_queried(name):
             index = self._plans.program.relation(name).index(tuple(range(len(literal.arguments))))
             keys = [np.array(columns[argument], np.int64) for argument in literal.arguments]
             places = index.entries(index.ranges(keys, count)[0]).tolist()

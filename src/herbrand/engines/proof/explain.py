@@ -57,8 +57,8 @@ class _ReasonBuilder:
         if made.clause.rule is None or PART_MARK in made.clause.predicate:
             if len(parts) == 1:
                 return Reason(parts[0].statement, parts[0].grounding, proof.weight, parts[0].parts)
-            asked = made.clause.predicate.startswith(GOAL)
-            text = self._goal if asked else str(made.clause).partition(" :- ")[2]
+            is_goal = made.clause.predicate.startswith(GOAL)
+            text = self._goal if is_goal else str(made.clause).partition(" :- ")[2]
             return Reason(text, self._grounding(made), proof.weight, parts)
         text = statement_text(made.clause.rule)
         return Reason(text, self._grounding(made), proof.weight, parts)

@@ -309,22 +309,22 @@ class Fixpoint:
             self._wait(owner, plan, position, step, state.sparse())
 
     def _wait(self, owner: _Owner, plan: ClausePlan, position: int, step: Ask, table: Table) -> None:
-        asked = self._owner((step.predicate, step.bound))
-        site = self._site(owner, plan, position, asked, table.names)
+        callee = self._owner((step.predicate, step.bound))
+        site = self._site(owner, plan, position, callee, table.names)
         new = site.rows.add(table)
         if not len(new):
             return
-        self._ask(asked, [new.column(name) for name in step.inputs])
-        self._continue(site, new, Answers(asked.questions, asked.answers.table))
+        self._ask(callee, [new.column(name) for name in step.inputs])
+        self._continue(site, new, Answers(callee.questions, callee.answers.table))
 
     def _site(
-        self, owner: _Owner, plan: ClausePlan, position: int, asked: _Owner, names: tuple[str, ...]
+        self, owner: _Owner, plan: ClausePlan, position: int, callee: _Owner, names: tuple[str, ...]
     ) -> _Site:
         key = (id(owner), id(plan), position)
         if key not in self._sites:
             sizes = self._runner.sizes(names, plan, max(1, len(owner.questions)))
             self._sites[key] = _Site(owner, plan, position, self._accumulated(names, sizes))
-            asked.waiting.append(self._sites[key])
+            callee.waiting.append(self._sites[key])
         return self._sites[key]
 
     def _continue(self, site: _Site, rows: Table, answers: Answers) -> None:

@@ -191,15 +191,15 @@ class Index:
             and matches * MET >= self.relation.count
         )
 
-    def met(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The matches of ``wanted`` values of the one bound column, by one scan of the relation.
+    def met(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The matches of ``keys`` values of the one bound column, by one scan of the relation.
 
-        Each is a place in ``wanted`` and a row with that value, in the order of the rows.
+        Each is a place in ``keys`` and a row with that value, in the order of the rows.
         """
         column, size = self._by_value
-        starts = row_pointers(wanted, size)
+        starts = row_pointers(keys, size)
         rows, places = each_in(starts[column], starts[1:][column] - starts[column])
-        return stable_order(wanted, size)[places], rows
+        return stable_order(keys, size)[places], rows
 
     def column(self, place: int) -> np.ndarray:
         """A column of the relation in this index's order."""
@@ -218,12 +218,12 @@ class Index:
         if self.keys is None:
             first = self.pointers[columns[0]]
             return first, self.pointers[columns[0] + 1] - first
-        wanted = row_keys(columns, [self.relation.sizes[place] for place in self.bound])
-        if self._cases <= max(len(wanted), len(self.keys)):
-            first = self._key_pointers[wanted]
-            return first, self._key_pointers[wanted + 1] - first
+        keys = row_keys(columns, [self.relation.sizes[place] for place in self.bound])
+        if self._cases <= max(len(keys), len(self.keys)):
+            first = self._key_pointers[keys]
+            return first, self._key_pointers[keys + 1] - first
         runs = self._runs
-        at = runs.find(wanted)
+        at = runs.find(keys)
         return runs.starts[at], runs.lengths[at]
 
     @cached_property

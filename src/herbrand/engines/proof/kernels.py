@@ -336,13 +336,13 @@ def _slopes_of_group(
     """
     pivots, values = taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
-    plain, wanted = len(weights) == 0, len(of_weights) > 0
+    plain, needs_weights = len(weights) == 0, len(of_weights) > 0
     for one in range(begin, end):
         value, total = values[one], 0.0
         for entry in range(pointers[pivots[one]], pointers[pivots[one] + 1]):
             here = slopes[columns[entry]]
             total += here if plain else here * weights[entry]
-            if wanted:
+            if needs_weights:
                 of_weights[entry] += here * value
         of_values[one] = total
 
@@ -423,7 +423,7 @@ def pull_back(
 ) -> None:
     """Backward pass of :func:`pull`; ``of_state`` and ``of_weights`` are 0 at first, or empty if unused."""
     plain = len(weights) == 0
-    wanted_state, wanted = len(of_state) > 0, len(of_weights) > 0
+    needs_state, needs_weights = len(of_state) > 0, len(of_weights) > 0
     many = state.shape[1]
     for row in range(len(pointers) - 1):
         above = slope[row]
@@ -438,12 +438,12 @@ def pull_back(
             source = sources[entry]
             if not active[source]:
                 continue
-            if wanted_state:
+            if needs_state:
                 weight = 1.0 if plain else weights[entry]
                 into = of_state[source]
                 for place in range(many):
                     into[place] += weight * above[place]
-            if wanted:
+            if needs_weights:
                 out_of = state[source]
                 total = 0.0
                 for place in range(many):

@@ -111,7 +111,7 @@ class Plans:
         """Number of constants of each free argument of a mode."""
         return [size for place, size in enumerate(self.sizes(predicate)) if place not in mode]
 
-    def is_asked(self, predicate: str) -> bool:
+    def is_queried(self, predicate: str) -> bool:
         """Whether a predicate has rules, so that looking it up is a call."""
         return predicate in self._parts or self.program.is_derived(predicate)
 
@@ -143,7 +143,7 @@ class Plans:
     def _height_of(self, part: Clause) -> int | None:
         deepest = 0
         for literal in part.body:
-            if isinstance(literal, Lookup) and not literal.stated and self.is_asked(literal.predicate):
+            if isinstance(literal, Lookup) and not literal.stated and self.is_queried(literal.predicate):
                 below = self.height(literal.predicate)
                 if below is None:
                     return None
@@ -209,7 +209,7 @@ class Plans:
         places = tuple(place for place, name in enumerate(literal.arguments) if name in bound)
         bound.update(dict.fromkeys(literal.arguments))
         live = tuple(_live(bound, left, outputs))
-        if literal.stated or not self.is_asked(literal.predicate):
+        if literal.stated or not self.is_queried(literal.predicate):
             return Join(literal.predicate, literal.arguments, places, live)
         return Ask(literal.predicate, literal.arguments, places, live, not is_part(literal.predicate))
 
@@ -251,7 +251,7 @@ class Plans:
 
     def _candidate(self, literal: Lookup, clause: Clause) -> Candidate:
         variables = tuple(dict.fromkeys(name for name in literal.arguments if name not in clause.constants))
-        if literal.stated or not self.is_asked(literal.predicate):
+        if literal.stated or not self.is_queried(literal.predicate):
             relation = self.program.relation(literal.predicate)
             fixed = [place for place, name in enumerate(literal.arguments) if name in clause.constants]
             return Candidate(variables, relation.fanout(fixed))

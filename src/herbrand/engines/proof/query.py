@@ -36,7 +36,7 @@ from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.request import FIXPOINT, INDEPENDENT, PROBABILITY, Request
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import ROW, Table, without_zeros
-from herbrand.engines.proof.unrolled import AskedRows, Unrolled, is_cut_off
+from herbrand.engines.proof.unrolled import QueriedRows, Unrolled, is_cut_off
 from herbrand.errors import BudgetError, LanguageError, UnsupportedError
 from herbrand.extras import later
 from herbrand.facts.domain import indices_in
@@ -158,12 +158,12 @@ class Proof:
             (values,) = self.program.facts.rows(predicate, first)
             raise denied_but_derived(name, values, request.algebra)
 
-    def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> AskedRows:
+    def question(self, shape: Shape, inputs: Sequence[Sequence[int]], arithmetic: Arithmetic) -> QueriedRows:
         """The frontier of goals of one shape, for evaluation to a depth."""
         columns = _columns(shape, inputs)
         names = (ROW, *shape.inputs)
         frontier = Table(names, (np.arange(len(inputs)), *columns), arithmetic.ones(len(inputs)))
-        return AskedRows(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
+        return QueriedRows(self.plans.with_goal(shape.clause), shape.mode, frontier, len(inputs))
 
     def _probably(self, shape: Shape, inputs: Sequence[Sequence[int]], request: Request) -> GoalAnswers:
         """Compute the exact probability of every possible answer, given the evidence."""

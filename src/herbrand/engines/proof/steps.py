@@ -214,7 +214,7 @@ class Runner:
 
         Returns the start and number of each row's atoms, and the columns of the free arguments.
         """
-        if self.plans.is_asked(predicate):
+        if self.plans.is_queried(predicate):
             answers = self.complete(predicate, bound, columns)
             return *answers.ranges(columns, count), answers.table.columns[1:]
         index = self.program.relation(predicate).index(bound)

@@ -74,7 +74,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedRows:
+class QueriedRows:
     """A question: a frontier (row, inputs...) of a predicate in a mode; rows are numbers below ``rows``."""
 
     predicate: str
@@ -104,11 +104,11 @@ class Unrolled:
         self.cut = self.missed = False
         self.cut_last: list[tuple[Goal, State]] = []
 
-    def answers(self, asked: AskedRows, depth: int) -> Table:
+    def answers(self, queried: QueriedRows, depth: int) -> Table:
         """Answer a question, which is at depth 0: a table with columns (row, outputs...)."""
         with room_for(FRAMES_A_CALL * depth):
-            goal = self.goal(asked.predicate, asked.mode, depth + 1)
-            parts = [self._block(goal, block, asked.rows) for block in self._blocks(asked)]
+            goal = self.goal(queried.predicate, queried.mode, depth + 1)
+            parts = [self._block(goal, block, queried.rows) for block in self._blocks(queried)]
         return parts[0] if len(parts) == 1 else stacked(parts, self._arithmetic)
 
     def _block(self, goal: Goal, frontier: Table, rows: int) -> Table:
@@ -124,9 +124,9 @@ class Unrolled:
         table = without_zeros(self._total(goal, from_zero, count, True).table(), self._arithmetic)
         return Table(table.names, (table.columns[0] + first, *table.columns[1:]), table.values)
 
-    def _blocks(self, asked: AskedRows) -> Iterator[Table]:
+    def _blocks(self, queried: QueriedRows) -> Iterator[Table]:
         """Split a question into blocks whose dense states fit the cache; not for large types."""
-        frontier, rows = asked.frontier, asked.rows
+        frontier, rows = queried.frontier, queried.rows
         width = max(self._plans.program.sizes.values(), default=1)
         size = GRID_CACHE // max(1, width)
         if rows <= size or size < FEWEST_ROWS:
@@ -254,8 +254,8 @@ class Unrolled:
         if not self._arithmetic.algebra.distributes or goal in self._kept:
             return True
         by_loops = self._iterated.get((goal.predicate, goal.mode), ())
-        asked = self._asked.get(goal, 0) + sum(left > (goal.left or 0) for left in by_loops)
-        return asked >= MOST_DIRECT
+        requests = self._asked.get(goal, 0) + sum(left > (goal.left or 0) for left in by_loops)
+        return requests >= MOST_DIRECT
 
     def _directly(self, goal: Goal, frontier: State, rows: int) -> State:
         key = (goal, frontier.identity)
@@ -290,7 +290,7 @@ FEW = 16
 
 
 def is_cut_off(
-    runner: Runner, done: Unrolled, asked: AskedRows, depth: int, known: Table | None = None
+    runner: Runner, done: Unrolled, queried: QueriedRows, depth: int, known: Table | None = None
 ) -> bool:
     """Whether some proof needs more calls than the evaluation ``done``, in which a call was cut.
 
@@ -300,9 +300,9 @@ def is_cut_off(
     last = (_leads_on(truth, goal, state) for goal, state in done.cut_last)
     if known is None and (done.missed or any(last)):
         return True
-    frontier = asked.frontier
+    frontier = queried.frontier
     start = Table(frontier.names, frontier.columns, truth.arithmetic.ones(len(frontier)))
-    question = replace(asked, frontier=start)
+    question = replace(queried, frontier=start)
     try:
         for beyond in (_by_one_more_call(truth), _at_any_depth(truth)):
             more = Unrolled(truth, beyond).answers(question, depth)
@@ -315,8 +315,8 @@ def is_cut_off(
 
 def _by_one_more_call(truth: Runner) -> Beyond:
     def beyond(goal: Goal, table: Table) -> Table:
-        asked = AskedRows(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
-        return Unrolled(truth).answers(asked, 0).scaled(CUT, truth.arithmetic)
+        queried = QueriedRows(goal.predicate, goal.mode, table, int(table.columns[0].max(initial=0)) + 1)
+        return Unrolled(truth).answers(queried, 0).scaled(CUT, truth.arithmetic)
 
     return beyond
 
@@ -351,8 +351,8 @@ def _leads_on(truth: Runner, goal: Goal, state: State) -> bool:
     for start, stop in ((0, min(FEW, count)), (FEW, count)):
         columns = tuple(column[start:stop] for column in table.columns)
         some = Table(table.names, columns, truth.arithmetic.ones(max(0, stop - start)))
-        asked = AskedRows(goal.predicate, goal.mode, some, row + 1)
-        if some and len(Unrolled(truth).answers(asked, 0)):
+        queried = QueriedRows(goal.predicate, goal.mode, some, row + 1)
+        if some and len(Unrolled(truth).answers(queried, 0)):
             return True
     return False
 

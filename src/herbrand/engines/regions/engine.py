@@ -220,12 +220,12 @@ class Regions:
 
     def explain(self, state: RegionState, status: Status) -> Explanation:
         """Share the log-odds out among the statements of the atom's region and the messages from others."""
-        asked = ExplainedAtom.of(state.question, state.problem.evidence)
+        queried = ExplainedAtom.of(state.question, state.problem.evidence)
         solution = self._solution(state)
         best = [self._best(runs) for runs in state.runs]
         believed = [Beliefs(run.propagation, run.messages) for run in best]
         guarantee = self._guarantee(state) if status.converged else Guarantee.APPROXIMATION
-        return explained(asked, solution, believed, guarantee, self.name)
+        return explained(queried, solution, believed, guarantee, self.name)
 
     def _begun(self, part: RegionPart, loopy: Loopy | None = None) -> tuple[RegionRun, ...]:
         """Runs from different messages, the last from the fixed point of messages between ground atoms; one
@@ -333,8 +333,8 @@ class Regions:
 def _clamps(state: RegionState) -> list[int]:
     """Number of times that counts are listed again to read the queried atoms, for each part."""
     signature, question = state.problem.evidence.program.signature, state.question
-    asked = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
-    return [costs.clamps(part.summation, asked) for part in state.parts]
+    queried = set(signature.predicates) if question.everything else {p.predicate for p in question.atoms}
+    return [costs.clamps(part.summation, queried) for part in state.parts]
 
 
 def with_messages(regions: Regions) -> Fallback:

@@ -38,38 +38,38 @@ HARD = "hard statements"
 
 
 def explained(
-    asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
+    queried: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs], guarantee: Guarantee, engine: str
 ) -> Explanation:
     """Explain the log-odds of a latent atom's value, with reasons if the counts of one element decide it."""
-    chances = solution.of(asked.predicate, asked.codes)[0]
-    value = _log_odds(float(chances[asked.value]), float(np.delete(chances, asked.value).sum()))
+    chances = solution.of(queried.predicate, queried.codes)[0]
+    value = _log_odds(float(chances[queried.value]), float(np.delete(chances, queried.value).sum()))
     if not math.isfinite(value):
-        return asked.explained(value, engine, guarantee, (forced(value),))
-    around = _around(asked, solution, believed)
+        return queried.explained(value, engine, guarantee, (forced(value),))
+    around = _around(queried, solution, believed)
     if around is None or around.is_wide:
         note = WHOLE if around is None else WIDE
-        return asked.explained(value, engine, guarantee, (), value, note)
+        return queried.explained(value, engine, guarantee, (), value, note)
     base, reasons = around.shared_out()
-    return asked.explained(value, engine, guarantee, reasons, base, NOTE)
+    return queried.explained(value, engine, guarantee, reasons, base, NOTE)
 
 
-def _around(asked: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
+def _around(queried: ExplainedAtom, solution: Solution, believed: Sequence[Beliefs]) -> _Around | None:
     """The cluster that counts the atom; None for an atom of two elements, or if propositions that pairs
     depend on were conditioned on."""
     if any(beliefs.propagation.counts.layout is None for beliefs in believed):
         return None
-    arity = asked.evidence.program.signature.predicates[asked.predicate].arity
+    arity = queried.evidence.program.signature.predicates[queried.predicate].arity
     shares = solution.weighted[0][1]
     if arity > 1 or len(solution.weighted) > 1 or not isinstance(shares, AtomProbabilities):
         return None
-    return _Around(asked, shares, believed[0])
+    return _Around(queried, shares, believed[0])
 
 
 @dataclass(frozen=True, eq=False)
 class _Around:
     """An atom of one element, and the first cluster that contains the counts of its axis."""
 
-    asked: ExplainedAtom
+    queried: ExplainedAtom
     shares: AtomProbabilities
     beliefs: Beliefs
 
@@ -97,10 +97,10 @@ class _Around:
     def _place(self) -> tuple[int, int, Own]:
         """Family, bunch and own atom of the explained atom."""
         summation = self.shares.summation
-        types = self.asked.evidence.program.signature.predicates[self.asked.predicate].types
-        own = Own(self.asked.predicate)
+        types = self.queried.evidence.program.signature.predicates[self.queried.predicate].types
+        own = Own(self.queried.predicate)
         family = summation.scene.family_with(types[0] if types else PROPOSITIONS, own)
-        return family, int(self.shares.bunch_of[family][int(self.asked.codes[0])]), own
+        return family, int(self.shares.bunch_of[family][int(self.queried.codes[0])]), own
 
     @cached_property
     def _variable(self) -> int:
@@ -129,7 +129,7 @@ class _Around:
         bunch = self.shares.summation.bunches.all[number]
         cells = tabulated.cells[bunch.pool]
         weights = tabulated.weights[family][bunch.klass].detach().numpy()
-        valued = tabulated.scene.families[family].values(own) == self.asked.value
+        valued = tabulated.scene.families[family].values(own) == self.queried.value
         total = np.zeros(len(self.beliefs.propagation.counts.variables[self._variable]))
         assert isinstance(self.shares.summation, Believed)
         for profile in range(cells.profiles):
@@ -181,7 +181,7 @@ class _Around:
             yield HARD if term.weight is None else self._text(term.weight)
 
     def _text(self, weight: int) -> str:
-        program = self.asked.evidence.program
+        program = self.queried.evidence.program
         statement = next(t.statement for t in program.templates if t.weight == weight)
         return statement_text(program.statements[statement])
 

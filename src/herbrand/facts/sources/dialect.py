@@ -42,7 +42,7 @@ class DialectFile(FileSource):
             table.textual = True  # constants of these formats are text, numbers too
         if self.predicate is None:
             return tables
-        wanted = [table for table in tables if table.predicate == self.predicate]
-        if not wanted:
+        matching = [table for table in tables if table.predicate == self.predicate]
+        if not matching:
             raise FactsError(f"{self.name} holds no fact of '{self.predicate}'")
-        return wanted
+        return matching

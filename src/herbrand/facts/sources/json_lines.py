@@ -102,8 +102,8 @@ class JsonTable(OpenTable):
         chosen = selection.among(self.name, self.names or ())
         rows, columns = [row for _, row in self.file.lines()], {}
         self._refuse_odd_lines()
-        wanted = self.names or () if selection.where is not None else dict(chosen)
-        for number, name in enumerate(wanted, start=1):
+        names = self.names or () if selection.where is not None else dict(chosen)
+        for number, name in enumerate(names, start=1):
             cells = [row[name] for row in rows]
             try:
                 columns[name] = python_array(cells)

@@ -76,9 +76,9 @@ class TheoryTable(OpenTable):
         return Place(self.name, row + 1, self.runs[run].row_span(row - start))
 
     def places_of(self, arguments: Sequence[Value]) -> list[Place]:
-        wanted = tuple(arguments)
+        key = tuple(arguments)
         rows = (run.row(number) for run in self.runs for number in range(run.row_count))
-        return [self.place(n) for n, row in enumerate(rows) if tuple(row[: len(wanted)]) == wanted]
+        return [self.place(n) for n, row in enumerate(rows) if tuple(row[: len(key)]) == key]
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
         columns = [

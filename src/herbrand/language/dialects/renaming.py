@@ -16,25 +16,25 @@ class SpelledNames:
     others are numbered if they would collide."""
 
     def __init__(self, names: Iterable[str], spell: Callable[[str], str]) -> None:
-        wanted = {name: spell(name) for name in names}
-        self._given = {name: name for name, spelling in wanted.items() if spelling == name}
+        spelled = {name: spell(name) for name in names}
+        self._given = {name: name for name, spelling in spelled.items() if spelling == name}
         self._taken = set(self._given)
-        for name, spelling in wanted.items():
+        for name, spelling in spelled.items():
             if name not in self._given:
                 self._given[name] = self.fresh(spelling)
 
     def __getitem__(self, name: str) -> str:
         return self._given[name]
 
-    def fresh(self, wanted: str) -> str:
-        """A new name like ``wanted``, which counts as taken from now on."""
-        name = fresh_name(wanted, self._taken)
+    def fresh(self, preferred: str) -> str:
+        """A new name like ``preferred``, which counts as taken from now on."""
+        name = fresh_name(preferred, self._taken)
         self._taken.add(name)
         return name
 
 
-def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """``wanted``, or the first of ``wanted1``, ``wanted2``, ... that is not taken."""
-    if wanted not in taken:
-        return wanted
-    return next(name for number in count(1) if (name := f"{wanted}{number}") not in taken)
+def fresh_name(preferred: str, taken: Container[str]) -> str:
+    """``preferred``, or the first of ``wanted1``, ``wanted2``, ... that is not taken."""
+    if preferred not in taken:
+        return preferred
+    return next(name for number in count(1) if (name := f"{preferred}{number}") not in taken)

@@ -40,22 +40,22 @@ class Scored:
     count: int
 
     @classmethod
-    def of(cls, table: Table, asked: Questions) -> Scored:
-        sizes = [max(1, len(asked)), *asked.sizes]
+    def of(cls, table: Table, questions: Questions) -> Scored:
+        sizes = [max(1, len(questions)), *questions.sizes]
         keys = row_keys([np.asarray(column, np.int64) for column in table.columns], sizes)
         order = np.argsort(keys, kind="stable")
-        numbers = np.repeat(np.arange(len(asked)), np.diff(asked.pointers))
-        wanted = row_keys([numbers, *asked.answers.T], sizes)
-        at = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(keys) - 1))
-        proved = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), bool)
-        missing = np.bincount(numbers[~proved], asked.shares[~proved], len(asked))
+        numbers = np.repeat(np.arange(len(questions)), np.diff(questions.pointers))
+        row_numbers = row_keys([numbers, *questions.answers.T], sizes)
+        at = np.minimum(np.searchsorted(keys[order], row_numbers), max(0, len(keys) - 1))
+        proved = keys[order][at] == row_numbers if len(keys) else np.zeros(len(row_numbers), bool)
+        missing = np.bincount(numbers[~proved], questions.shares[~proved], len(questions))
         return cls(
             table.values,
             torch.from_numpy(np.ascontiguousarray(table.columns[0], np.int64)),
             torch.from_numpy(order[at[proved]]) if len(keys) else torch.empty(0, dtype=torch.int64),
-            torch.from_numpy(asked.shares[proved]),
+            torch.from_numpy(questions.shares[proved]),
             torch.from_numpy(missing),
-            len(asked),
+            len(questions),
         )
 
     @property

@@ -97,8 +97,8 @@ def _program(
     features = features_of(learned, facts)
     facts = with_features(theory.rules, world.signature, facts, learned, settings.budget)
     program = HornProgram.of(theory.rules, world.signature, facts)
-    asked = [clause for name in targets for clause in program.clauses.get(name, ())]
-    refuse_absence(program, asked, features)
+    clauses = [clause for name in targets for clause in program.clauses.get(name, ())]
+    refuse_absence(program, clauses, features)
     return program, learned
 
 

@@ -91,31 +91,31 @@ class Training:
         total = float(penalty.detach())
         if penalty.requires_grad:
             penalty.backward()
-        for proof, asked in self._parts(chosen):
-            loss = self._loss(self._scored(proof, asked, self.budget)) / len(chosen)
+        for proof, questions in self._parts(chosen):
+            loss = self._loss(self._scored(proof, questions, self.budget)) / len(chosen)
             if loss.requires_grad:
                 loss.backward()
             total += float(loss.detach())
         self.adam.step()
         return total
 
-    def _scored(self, proof: Proof, asked: Questions, budget: Budget) -> Scored:
+    def _scored(self, proof: Proof, questions: Questions, budget: Budget) -> Scored:
         """Answers of the rules under the current weights."""
-        goal = proof.read(asked.goal, asked.given)
+        goal = proof.read(questions.goal, questions.given)
         table = scores(
-            proof, goal.shape, asked.inputs.tolist(), self.weights.facts(), self.weights.rules(),
+            proof, goal.shape, questions.inputs.tolist(), self.weights.facts(), self.weights.rules(),
             depth=self.depth, budget=budget,
         )  # fmt: skip
         refuse_infinite(table.values)
-        return Scored.of(table, asked)
+        return Scored.of(table, questions)
 
     @torch.no_grad()
     def measured(self, budget: Budget | None = None) -> dict[str, float | int]:
         """Mean loss and accuracy over all questions, and the number of those without a proof. Raise
         OutOfTimeError if the time of a ``budget`` ends."""
         losses, hits, answerable = 0.0, 0.0, 0
-        for proof, asked in self._parts(np.arange(self.count)):
-            scored = self._scored(proof, asked, budget or self.budget)
+        for proof, part in self._parts(np.arange(self.count)):
+            scored = self._scored(proof, part, budget or self.budget)
             losses += float(self._loss(scored))
             hits += float(scored.accuracy().sum())
             answerable += int(scored.answerable.sum())

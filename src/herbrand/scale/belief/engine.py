@@ -40,7 +40,7 @@ from herbrand.scale.belief.factor_tables import expected_size, factor_tables
 from herbrand.scale.belief.forests import is_forest
 from herbrand.scale.evidence import StoredEvidence
 from herbrand.scale.operands import Marginals as Table
-from herbrand.scale.reading import tables_asked_for
+from herbrand.scale.reading import queried_tables
 from herbrand.scale.run import StoredProgram, explained_in_memory, refuse_foreign_settings
 
 AT_REST = 1e-9
@@ -170,7 +170,7 @@ class StoredBeliefPropagation:
             self.name,
             Guarantee.EXACT if exact else Guarantee.APPROXIMATION,
             _with_note(status),
-            tables_asked_for(state.stored, beliefs, state.question),
+            queried_tables(state.stored, beliefs, state.question),
             log_partition=bethe,
             log_partition_guarantee=PartitionGuarantee.EXACT if exact else PartitionGuarantee.APPROXIMATION,
         )

@@ -71,7 +71,7 @@ def _ordered(
     first, *others = (layer.scopes.let(layer=number) for number, layer in enumerate(layers))
     often = {name: total(choose(column("layer") == number, 1, 0)) for number, name in enumerate(counts)}
     scopes = first.stack(*others).group(scope, **often).kept()
-    rows, wanted = [], {}
+    rows, positions = [], {}
     for combination in scopes.only(*counts).distinct().rows():
         potential = np.zeros(layers[0].table.shape)
         for times, layer in zip(combination, layers, strict=True):
@@ -80,12 +80,12 @@ def _ordered(
         ordered = np.transpose(potential, order)
         key = ordered.shape, symmetries
         kinds[key].setdefault(kind, ordered)
-        branch = wanted.setdefault((key, order), len(wanted))
+        branch = positions.setdefault((key, order), len(positions))
         rows.append((*combination, list(kinds[key]).index(kind), branch))
     columns = (*counts, "kind", "branch")
     known = scratch.put(Memory.of_indices(np.array(rows).reshape(-1, len(columns)), columns))
     joined = scopes.join(known, counts)
-    for (key, order), branch in wanted.items():
+    for (key, order), branch in positions.items():
         slots = {f"s{slot}": column(f"s{place}") for slot, place in enumerate(order)}
         yield key, joined.where(column("branch") == branch).select(**slots, kind=column("kind"))
 

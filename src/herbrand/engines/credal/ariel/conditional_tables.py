@@ -46,18 +46,18 @@ def tighten_table(low: Array, high: Array, unlinked: bool, box: Array) -> bool:
     if box[0] > box[1] + CROSSED:
         return False
     forms = np.empty((2, 4))
-    wanted = 0
+    bits = 0
     if box[1] < 1.0:
         for i in range(4):
-            forms[wanted, i] = _difference_above(box[1], low[i])
-        wanted += 1
+            forms[bits, i] = _difference_above(box[1], low[i])
+        bits += 1
     if box[0] > 0.0:
         for i in range(4):
-            forms[wanted, i] = _difference_above(high[i], box[0])
-        wanted += 1
+            forms[bits, i] = _difference_above(high[i], box[0])
+        bits += 1
     if unlinked:
-        return tighten_unlinked(forms[:wanted], parents)
-    return tighten_linked(forms[:wanted], parents)
+        return tighten_unlinked(forms[:bits], parents)
+    return tighten_linked(forms[:bits], parents)
 
 
 @loop

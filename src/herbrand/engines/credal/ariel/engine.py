@@ -94,7 +94,7 @@ class Ariel:
             settings.progress,
         )
 
-    def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[AskedMessages]:
+    def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[QueryMessages]:
         return Prepared(partial(self._begun, network, question), partial(self._cost, network, within))
 
     def _cost(self, network: Network, within: Budget) -> Cost | Refusal:
@@ -104,12 +104,12 @@ class Ariel:
             return Refusal(BudgetError(f"it needs about {readable(size)}"))
         return Cost(len(network) * OPERATIONS_A_SENTENCE, size, self._guarantee)
 
-    def _begun(self, network: Network, question: BoundQuestion) -> AskedMessages:
+    def _begun(self, network: Network, question: BoundQuestion) -> QueryMessages:
         run = self._started(network)
         with run.naming_statements():
-            return AskedMessages(run, question, run.start())
+            return QueryMessages(run, question, run.start())
 
-    def step(self, state: AskedMessages) -> AskedMessages:
+    def step(self, state: QueryMessages) -> QueryMessages:
         with state.run.naming_statements():
             after = replace(state, messages=state.run.exchange.step(state.messages), passes=state.passes + 1)
         if self.progress is not None:
@@ -117,10 +117,10 @@ class Ariel:
             self.progress(text, after.passes / (self.iterations or MOST_PASSES))
         return after
 
-    def residual(self, state: AskedMessages) -> float:
+    def residual(self, state: QueryMessages) -> float:
         return state.run.exchange.residual(state.messages)
 
-    def read(self, state: AskedMessages, status: Status) -> Bounds:
+    def read(self, state: QueryMessages, status: Status) -> Bounds:
         """Read the intervals of atoms from the messages, and compute those of other queries from them."""
         run, question, network = state.run, state.question, state.run.network
         lower, upper = confined = state.messages.intervals
@@ -145,7 +145,7 @@ class Ariel:
         certified = np.full(len(texts), self.sound) & ~np.isnan(lower)
         return Bounds(self.name, self._guarantee, status, texts, lower, upper, certified)
 
-    def explain(self, state: AskedMessages, status: Status) -> tuple[Explanation, Explanation]:
+    def explain(self, state: QueryMessages, status: Status) -> tuple[Explanation, Explanation]:
         """Explain the lower and the upper end of the one query by the statements near it."""
         (query,) = state.question.queries
         run = state.run
@@ -205,7 +205,7 @@ def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED)
 
 
 @dataclass(frozen=True, eq=False)
-class AskedMessages:
+class QueryMessages:
     """The state of the engine: a run's messages after some passes, and the question to answer."""
 
     run: MessageRun

@@ -77,27 +77,28 @@ def statements_within(scopes: Array, arrows: Arrows) -> tuple[Array, Array]:
                     contained = False
                     break
                 parents |= 1 << place
-            wanted = (1 << k) - 1 - (1 << i) - parents
-            if not contained or wanted == 0:
+            targets = (1 << k) - 1 - (1 << i) - parents
+            if not contained or targets == 0:
                 continue
             walk += 1
             for e in range(into_start[x], into_start[x + 1]):
                 walls[into[e]] = walk
             given[f, i] = parents
-            others[f, i] = _not_reached(scopes[f], wanted, x, arrows, seen, walls, waiting, walk)
+            others[f, i] = _not_reached(scopes[f], targets, x, arrows, seen, walls, waiting, walk)
     return given, others
 
 
 @loop
 def _not_reached(
-    scope: Array, wanted: int, x: int, arrows: Arrows, seen: Array, walls: Array, waiting: Array, walk: int
+    scope: Array, targets: int, x: int, arrows: Arrows, seen: Array, walls: Array, waiting: Array, walk: int
 ) -> int:
-    """The atoms of the mask ``wanted`` that are no descendants of x; 0 where these are too many to follow."""
+    """The atoms of the mask ``targets`` that are no descendants of x; 0 where these are too many to
+    follow."""
     out_start, out = arrows.out_start, arrows.out
     waiting[0] = x
     seen[x] = walk
     count, at = 1, 0
-    while at < count and wanted != 0:
+    while at < count and targets != 0:
         here = waiting[at]
         at += 1
         for e in range(out_start[here], out_start[here + 1]):
@@ -107,13 +108,13 @@ def _not_reached(
             seen[child] = walk
             for j in range(len(scope)):
                 if scope[j] == child:
-                    wanted &= ~(1 << j)
+                    targets &= ~(1 << j)
             if walls[child] != walk:
                 if count > MOST_FOLLOWED:
                     return 0
                 waiting[count] = child
                 count += 1
-    return wanted
+    return targets
 
 
 @loop

@@ -90,11 +90,11 @@ class Incidence:
 
 def kept_only(network: Network, sentences: Collection[int]) -> Network:
     """The network with these ground sentences (their numbers) and no others."""
-    wanted = np.zeros(len(network), bool)
-    wanted[list(sentences)] = True
+    kept = np.zeros(len(network), bool)
+    kept[list(sentences)] = True
     groups, first = [], 0
     for group in network.groups:
-        groups.append(group.rows(wanted[first : first + len(group)]))
+        groups.append(group.rows(kept[first : first + len(group)]))
         first += len(group)
     return network.only(tuple(groups))
 

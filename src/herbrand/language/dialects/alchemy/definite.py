@@ -66,8 +66,8 @@ def _general_head(clauses: Sequence[DefiniteClause]) -> Atom:
     if shared and _are_different_variables(head.arguments):
         return head
     taken = {name for clause in clauses for name in _names(clause)}
-    wanted = (f"a{place + 1}" for place in range(len(head.arguments)))
-    return Atom(head.predicate, tuple(Variable(fresh_name(name, taken)) for name in wanted), head.span)
+    names = (f"a{place + 1}" for place in range(len(head.arguments)))
+    return Atom(head.predicate, tuple(Variable(fresh_name(name, taken)) for name in names), head.span)
 
 
 def _way(clause: DefiniteClause, head: Atom) -> Formula:

@@ -490,11 +490,11 @@ class FormulaReader:
             raise self.cursor.refusal(f"'{word.text}' takes 2 arguments", word)
         return self._related(_COMPARING[word.text], *terms)
 
-    def _given_arguments(self, word: Token, wanted: int) -> tuple[Term, ...]:
-        """Read the arguments of a word that takes ``wanted`` of them."""
+    def _given_arguments(self, word: Token, expected: int) -> tuple[Term, ...]:
+        """Read the arguments of a word that takes ``expected`` of them."""
         arguments = self._arguments(word.text)
-        if len(arguments) != wanted:
-            raise self.cursor.refusal(f"'{word.text}' takes {counted(wanted, 'argument')}", word)
+        if len(arguments) != expected:
+            raise self.cursor.refusal(f"'{word.text}' takes {counted(expected, 'argument')}", word)
         return arguments
 
     def _function_compared(self) -> Formula:
@@ -606,10 +606,10 @@ class FormulaReader:
         if not known and (names.declared or function.text in names.seen):
             raise self.cursor.refusal(f"'{function.text}' is used as a function", function, _UNDECLARED)
         arguments = self._arguments(function.text)
-        wanted = names.functions.setdefault(function.text, len(arguments))
-        if len(arguments) != wanted:
+        expected = names.functions.setdefault(function.text, len(arguments))
+        if len(arguments) != expected:
             raise self.cursor.refusal(
-                f"'{function.text}' takes {counted(wanted, 'argument')}, not {len(arguments)}", function
+                f"'{function.text}' takes {counted(expected, 'argument')}, not {len(arguments)}", function
             )
         names.seen.setdefault(function.text, self.cursor.span_from(function.start))
         return function, arguments

@@ -154,11 +154,11 @@ def _new_places(
     each text inside ``P( )``."""
     matches = _NAME.finditer(joined)
     row, offset, end = 0, begins[0], len(insides[0])
-    wanted = first
+    next_place = first
     for code, name in zip(codes, matches, strict=True):
-        if code != wanted:
+        if code != next_place:
             continue
-        wanted += 1
+        next_place += 1
         place = name.start()
         while place > end:
             row += 1

@@ -95,13 +95,13 @@ def _equation(atom: Atom, known: Set[str], given: Set[str]) -> Computed:
 
 
 def decided(
-    clauses: Sequence[PrologClause], asked: Sequence[Atom], tests: Mapping[Span, str], names: PredicateNames
+    clauses: Sequence[PrologClause], queries: Sequence[Atom], tests: Mapping[Span, str], names: PredicateNames
 ) -> list[PrologClause]:
     """Replace type tests by their truth, given that their variables have values; if only some of the
     possible values pass, by an atom that lists these."""
     if TYPE_TESTS.keys().isdisjoint(name.removeprefix("not ") for name in tests.values()):
         return list(clauses)
-    work = _Decisions(clauses, asked, tests, names)
+    work = _Decisions(clauses, queries, tests, names)
     simplified = [
         replace(clause, body=tuple(work.decided(part, number) for part in clause.body))
         for number, clause in enumerate(clauses)
@@ -115,11 +115,11 @@ class _Decisions:
     def __init__(
         self,
         clauses: Sequence[PrologClause],
-        asked: Sequence[Atom],
+        queries: Sequence[Atom],
         tests: Mapping[Span, str],
         names: PredicateNames,
     ) -> None:
-        self._places = LinkedPlaces([each.formulas for each in clauses], asked)
+        self._places = LinkedPlaces([each.formulas for each in clauses], queries)
         self._computed = {
             self._places.leader((number, name))
             for number, clause in enumerate(clauses)

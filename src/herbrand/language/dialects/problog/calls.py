@@ -36,11 +36,11 @@ Places = Mapping[str, tuple[int, ...]]
 
 
 def with_calls(
-    clauses: Sequence[PrologClause], asked: Sequence[Atom], names: PredicateNames
+    clauses: Sequence[PrologClause], queries: Sequence[Atom], names: PredicateNames
 ) -> list[PrologClause]:
     """Add to clauses an atom for the values that their callers give, and clauses that derive the calls.
 
-    ``asked``: the atoms of queries and evidence, which call first.
+    ``queries``: the atoms of queries and evidence, which call first.
     """
     tests = (part for clause in clauses for part in clause.body if isinstance(part, Computed | Comparison))
     if not any(_needed((test,), {}) for test in tests):
@@ -52,15 +52,15 @@ def with_calls(
     if counting[0] != places:
         # The wider choice first: where some call cannot give all of its arguments, the narrower one may do.
         with suppress(LanguageError):
-            return _with_calls_at(*counting, clauses, asked, names)
-    return _with_calls_at(places, silent, clauses, asked, names)
+            return _with_calls_at(*counting, clauses, queries, names)
+    return _with_calls_at(places, silent, clauses, queries, names)
 
 
 def _with_calls_at(
     places: Places,
     silent: Places,
     clauses: Sequence[PrologClause],
-    asked: Sequence[Atom],
+    queries: Sequence[Atom],
     names: PredicateNames,
 ) -> list[PrologClause]:
     """The same for these ``places``; raises LanguageError if a call does not give one of them a value."""
@@ -73,15 +73,15 @@ def _with_calls_at(
         except LanguageError as error:
             refused |= dict.fromkeys((head.predicate for head in clause.heads), error)
     if refused:
-        left = without_unasked(clauses, refused, asked)
+        left = without_unqueried(clauses, refused, queries)
         if len(left) == len(clauses):
             raise next(iter(refused.values()))
-        return with_calls(left, asked, names)
-    calls += [PrologClause((call,), ()) for atom in asked if (call := work.call(atom)) is not None]
+        return with_calls(left, queries, names)
+    calls += [PrologClause((call,), ()) for atom in queries if (call := work.call(atom)) is not None]
     for clause in calls:
         if not clause.body:
             _refuse_unknown(clause.heads[0], set())
-    if work.guards and not asked:
+    if work.guards and not queries:
         clause = next(clause for clause in guarded if _rests_on(clause, work.guards))
         raise LanguageError(
             "only a caller gives this clause its values, and nothing calls it",
@@ -91,8 +91,8 @@ def _with_calls_at(
     return _called([*guarded, *work.made, *dict.fromkeys(calls)], work.guards)
 
 
-def without_unasked(
-    clauses: Sequence[PrologClause], names: Collection[str], asked: Sequence[Atom]
+def without_unqueried(
+    clauses: Sequence[PrologClause], names: Collection[str], queries: Sequence[Atom]
 ) -> list[PrologClause]:
     """Drop the clauses that depend on a predicate of ``names`` to which no query leads.
 
@@ -106,7 +106,7 @@ def without_unasked(
             above[name] |= heads
         for name in heads:
             below[name] |= called
-    needed = reached((atom.predicate for atom in asked), below.__getitem__) if asked else names
+    needed = reached((atom.predicate for atom in queries), below.__getitem__) if queries else names
     gone = {*reached(set(names).difference(needed), above.__getitem__)}
     return [
         clause
@@ -384,10 +384,10 @@ class _Calls:
         ]
 
     def _giving(
-        self, wanted: Set[str], body: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]
+        self, variables: Set[str], body: Sequence[BodyLiteral], tests: Sequence[BodyLiteral]
     ) -> list[BodyLiteral]:
         """The first atom that gives the wanted variables values, by tests too; else as many as necessary."""
         atoms = [part for part in body if isinstance(part, Atom)]
         ways = [[], *([atom] for atom in atoms), *(atoms[:count] for count in range(2, len(atoms)))]
-        enough = (way for way in ways if wanted <= valued([*way, *tests], self._silent))
+        enough = (way for way in ways if variables <= valued([*way, *tests], self._silent))
         return list[BodyLiteral](next(enough, atoms))

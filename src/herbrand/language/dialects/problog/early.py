@@ -48,23 +48,23 @@ EarlyGoal = tuple[str, Span | None]
 
 
 def early_goals(
-    clauses: Sequence[PrologClause], asked: Iterable[Atom], tests: Collection[Span]
+    clauses: Sequence[PrologClause], queries: Iterable[Atom], tests: Collection[Span]
 ) -> dict[str, EarlyGoal]:
     """The first such goal of each predicate that has one.
 
-    ``asked``: atoms that queries and evidence call first; where none of them leads, no argument is assumed to
-    have a value. ``tests``: comparisons that give no variable a value.
+    ``queries``: atoms that queries and evidence call first; where none of them leads, no argument is assumed
+    to have a value. ``tests``: comparisons that give no variable a value.
     """
     waiting = [clause for clause in clauses if any(map(_waits, clause.body))]
     if not waiting:
         return {}
     unsure = open_places(clauses)
-    called, goals = _called(clauses, asked, unsure), dict[str, EarlyGoal]()
+    called, goals = _called(clauses, queries, unsure), dict[str, EarlyGoal]()
     for clause in waiting:
         for head in clause.heads:
             known = _given(head, called.get(head.predicate, frozenset()))
-            wanted = variables_of(clause.heads) if head.predicate in called else ()
-            early = _first_early(clause.body, tests, known, unsure, wanted)
+            variables = variables_of(clause.heads) if head.predicate in called else ()
+            early = _first_early(clause.body, tests, known, unsure, variables)
             if early is not None:
                 goals.setdefault(head.predicate, early)
     return goals
@@ -133,7 +133,7 @@ def bound_after(literal: BodyLiteral, known: set[str], unsure: Collection[OpenPl
 
 
 def _called(
-    clauses: Sequence[PrologClause], asked: Iterable[Atom], unsure: Collection[OpenPlace]
+    clauses: Sequence[PrologClause], queries: Iterable[Atom], unsure: Collection[OpenPlace]
 ) -> dict[str, Places]:
     """Arguments that have a value in every call of each predicate, from the queries down."""
     rules: dict[str, list[tuple[Atom, Body]]] = defaultdict(list)
@@ -141,7 +141,7 @@ def _called(
         for head in clause.heads if clause.body else ():
             rules[head.predicate].append((head, clause.body))
     called: dict[str, Places] = {}
-    waiting = [(atom, set[str]()) for atom in asked]
+    waiting = [(atom, set[str]()) for atom in queries]
     while waiting:
         atom, known = waiting.pop()
         before, name = called.get(atom.predicate), atom.predicate
@@ -153,9 +153,9 @@ def _called(
     return called
 
 
-def given_by_calls(clauses: Sequence[PrologClause], asked: Iterable[Atom]) -> list[set[str]]:
-    """For each clause, the variables to which every call gives a value. ``asked``: atoms called first."""
-    called = _called(clauses, asked, open_places(clauses))
+def given_by_calls(clauses: Sequence[PrologClause], queries: Iterable[Atom]) -> list[set[str]]:
+    """For each clause, the variables to which every call gives a value. ``queries``: atoms called first."""
+    called = _called(clauses, queries, open_places(clauses))
     given = ([_given(head, called.get(head.predicate, Places())) for head in c.heads] for c in clauses)
     return [set.intersection(*each) for each in given]
 
@@ -191,12 +191,12 @@ def _first_early(
     tests: Collection[Span],
     known: set[str],
     unsure: Collection[OpenPlace],
-    wanted: Collection[str],
+    variables: Collection[str],
 ) -> EarlyGoal | None:
     """The first goal of a body that is tried before one of its variables has a value, if any.
 
-    ``known``: variables that have a value before the first goal. ``wanted``: variables of called heads, which
-    matter in negated goals even if no other goal has them.
+    ``known``: variables that have a value before the first goal. ``variables``: variables of called heads,
+    which matter in negated goals even if no other goal has them.
     """
     goals_with = Counter(name for literal in body for name in _variables(literal))
     for literal, bound in _walked(body, known, unsure):
@@ -204,7 +204,7 @@ def _first_early(
             case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:
                 late = [name for name in _variables(literal) if name not in bound]
             case Not():
-                shared = (name for name in _variables(literal) if goals_with[name] > 1 or name in wanted)
+                shared = (name for name in _variables(literal) if goals_with[name] > 1 or name in variables)
                 late = [name for name in shared if name not in bound]
             case _:
                 late = []

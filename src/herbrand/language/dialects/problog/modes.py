@@ -68,10 +68,10 @@ def by_way_of_calling(
         atoms = [atom for atom in (*queries, *evidence) if atom.predicate in apart]
         ways = {atom: work.way(atom, frozenset()) for atom in atoms}
         listed = _listed(ways, [atom for atom in queries if atom in ways], Solutions(clauses, tests))
-        asked = {atom: way for atom, way in ways.items() if atom not in listed}
-        asked |= {atom: ways[query] for query, atoms in listed.items() for atom in atoms}
-        work.run(dict.fromkeys(asked.values()))
-        heads = _asked_names(asked.values(), names)
+        queried = {atom: way for atom, way in ways.items() if atom not in listed}
+        queried |= {atom: ways[query] for query, atoms in listed.items() for atom in atoms}
+        work.run(dict.fromkeys(queried.values()))
+        heads = _asked_names(queried.values(), names)
         made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
         made += [clause for way, name in heads.items() for clause in work.asked(way, name, names)]
         made = _with_choices(_needed(made, set(heads.values())), drawn)
@@ -79,7 +79,7 @@ def by_way_of_calling(
         return None
     others = (clause for clause in clauses if not _heads(clause) & apart)
     renamed = {
-        atom: [replace(each, predicate=heads[asked[each]]) for each in listed.get(atom, [atom])]
+        atom: [replace(each, predicate=heads[queried[each]]) for each in listed.get(atom, [atom])]
         for atom in ways
     }
     return [*others, *made], renamed
@@ -163,8 +163,8 @@ def _heads(clause: PrologClause) -> set[str]:
     return {head.predicate for head in clause.heads}
 
 
-def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[PrologClause]:
-    """The clauses on which the ``asked`` predicates depend, without those whose head is in their own body.
+def _needed(made: Sequence[PrologClause], queried: Collection[str]) -> list[PrologClause]:
+    """The clauses on which the ``queried`` predicates depend, without those whose head is in their own body.
 
     The latter derive nothing, and each predicate has another clause, from which its pattern of answers was
     found first.
@@ -175,7 +175,7 @@ def _needed(made: Sequence[PrologClause], asked: Collection[str]) -> list[Prolog
         below[clause.heads[0].predicate].update(
             part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)
         )
-    needed = {*asked, *reached(asked, below.__getitem__)}
+    needed = {*queried, *reached(queried, below.__getitem__)}
     return [clause for clause in telling if clause.heads[0].predicate in needed]
 
 

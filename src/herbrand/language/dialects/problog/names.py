@@ -71,8 +71,8 @@ class LinkedPlaces:
     ``asked``: further atoms, beside the clauses.
     """
 
-    def __init__(self, clauses: Sequence[Sequence[Formula]], asked: Sequence[Atom] = ()) -> None:
-        self._clauses = [*clauses, *((atom,) for atom in asked)]
+    def __init__(self, clauses: Sequence[Sequence[Formula]], queries: Sequence[Atom] = ()) -> None:
+        self._clauses = [*clauses, *((atom,) for atom in queries)]
 
     @cached_property
     def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:

@@ -24,7 +24,7 @@ from typing import cast
 from herbrand.errors import LanguageError, Mistakes, Source
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.builtins import READ, decided, with_tests
-from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unasked
+from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unqueried
 from herbrand.language.dialects.problog.early import early_goals, given_by_calls
 from herbrand.language.dialects.problog.goals import (
     BUILT_IN,
@@ -117,10 +117,10 @@ class _Reader:
         self._instantiate_queries()
         self._keep_calls_apart()
         self._mistakes.raise_any()
-        asked = self._asked_atoms()
-        self._clauses = with_limits(decided(self._clauses, asked, self._goals.tests, self._names))
-        self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in asked}))]
-        self._clauses = with_calls(self._clauses, asked, self._names)
+        queried_atoms = self._asked_atoms()
+        self._clauses = with_limits(decided(self._clauses, queried_atoms, self._goals.tests, self._names))
+        self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in queried_atoms}))]
+        self._clauses = with_calls(self._clauses, queried_atoms, self._names)
         self._condition()
         self._mention_queries()
         self._give_one_kind()
@@ -271,13 +271,13 @@ class _Reader:
             for atom, _, body in (*self._conditional, *self._observed)
             for part in (atom, *map(unnegated, body))
         ]
-        asked = [part for part in parts if isinstance(part, Atom)]
+        queries = [part for part in parts if isinstance(part, Atom)]
         defined = {head.predicate for clause in self._clauses for head in clause.heads}
         named = [unnegated(part) for clause in self._clauses for part in clause.body]
         unknown = {part.predicate for part in named if isinstance(part, Atom)} - defined
         if unknown:
-            self._clauses = without_unasked(self._clauses, unknown, asked)
-        used = [*(unnegated(part) for clause in self._clauses for part in clause.body), *asked]
+            self._clauses = without_unqueried(self._clauses, unknown, queries)
+        used = [*(unnegated(part) for clause in self._clauses for part in clause.body), *queries]
         own = dict[str, str]()
         for part in used:
             if not isinstance(part, Atom) or part.predicate in defined:
@@ -297,12 +297,12 @@ class _Reader:
                 self._mistakes.note(f"no clause defines {indicator}", part.span, hint)
 
         if own:
-            self._read_as_tests(own, asked)
+            self._read_as_tests(own, queries)
 
-    def _read_as_tests(self, own: Mapping[str, str], asked: Sequence[Atom]) -> None:
+    def _read_as_tests(self, own: Mapping[str, str], queries: Sequence[Atom]) -> None:
         """Read built-in predicates as comparisons; ``own``: their indicators in the file, by name here."""
         tests = self._goals.tests
-        known = given_by_calls(self._clauses, asked)
+        known = given_by_calls(self._clauses, queries)
         self._clauses = [
             replace(clause, body=with_tests(clause.body, clause.heads, own, tests, given))
             for clause, given in zip(self._clauses, known, strict=True)
@@ -320,7 +320,7 @@ class _Reader:
         early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
             return
-        before, self._clauses = self._clauses, without_unasked(self._clauses, early, asked)
+        before, self._clauses = self._clauses, without_unqueried(self._clauses, early, asked)
         if len(self._clauses) < len(before):
             early = early_goals(self._clauses, asked, self._goals.tests)
         if not early:
@@ -459,8 +459,8 @@ class _Reader:
     def _derived(self) -> set[str]:
         """Predicates with rules or choices, and those of evidence and queries."""
         derived = {head.predicate for c in self._clauses if not c.is_fact for head in c.heads}
-        asked = {atom.predicate for atom, _ in self._queries}
-        return derived | asked | {atom.predicate for atom, _ in self._evidence}
+        queried = {atom.predicate for atom, _ in self._queries}
+        return derived | queried | {atom.predicate for atom, _ in self._evidence}
 
 
 def _observed_instances(solutions: Solutions, atom: Atom, holds: bool, body: Body) -> list[Atom]:
