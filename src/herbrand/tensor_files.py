@@ -73,9 +73,9 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def _sum(tensors: dict[str, Tensor], about: Mapping[str, Any]) -> str:
     """Checksum of the tensors and their description."""
     read = json.loads(json.dumps(about))  # numbers as keys come back as texts, in another order
-    made = hashlib.sha256(json.dumps(read, sort_keys=True).encode())
-    made.update(to_bytes(tensors))
-    return made.hexdigest()
+    digest = hashlib.sha256(json.dumps(read, sort_keys=True).encode())
+    digest.update(to_bytes(tensors))
+    return digest.hexdigest()
 
 
 def _refuse_another_format(path: str | Path, its_format: object) -> None:

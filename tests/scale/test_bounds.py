@@ -268,7 +268,7 @@ class TestRuns:
         """In the middle of the second sweep; then the notes of the first one hold."""
         monkeypatch.setattr(parts, "SENTENCES_A_PART", 2)
         monkeypatch.setattr(parts, "PARTS_A_SHELF", 1)
-        whole, tell, told = people(tmp_path), solving.PoolSolver.tell, []
+        whole, tell, told = people(tmp_path), solving.PoolSolver.store_solved, []
 
         def cut(self: Any, table: str, query: str) -> None:
             told.append(table)

@@ -21,7 +21,7 @@ from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import FactRows
 from herbrand.relations.database import DuckDB
 from herbrand.scale import loading
-from herbrand.scale.facts import KEPT, StoredFacts, Wanted, kept_facts, stored_facts
+from herbrand.scale.facts import KEPT, FactRequest, StoredFacts, kept_facts, stored_facts
 from herbrand.scale.loading import LOADING
 from herbrand.scale.sources import StoreOf
 from tests.facts import formats
@@ -50,7 +50,7 @@ def stored(
 ) -> tuple[Signature, StoredFacts]:
     sources = fact_sources(facts)
     with StoreOf(database.connection, sources) as store:
-        wanted = Wanted(signature, rows, sources=sources, worlds=worlds or Worlds(), header=header)
+        wanted = FactRequest(signature, rows, sources=sources, worlds=worlds or Worlds(), header=header)
         return stored_facts(database, store, wanted, resume=resume)
 
 
@@ -236,7 +236,9 @@ def test_probabilities_leave_a_predicate_open_as_in_memory(numbers: list[float])
     with DuckDB() as database:
         stored(database, undeclared, facts)
         with StoreOf(database.connection, fact_sources(facts)) as store:
-            again = kept_facts(database, store, Wanted(undeclared, sources=fact_sources(facts), header=True))
+            again = kept_facts(
+                database, store, FactRequest(undeclared, sources=fact_sources(facts), header=True)
+            )
     assert again is not None and again[1].facts.tables["p"].world == "open"
 
 
@@ -296,7 +298,7 @@ class TestGoingOn:
             told, found = stored(database, signature, facts)
             sources = fact_sources(facts)
             with StoreOf(database.connection, sources) as store:
-                again = kept_facts(database, store, Wanted(signature, sources=sources, header=True))
+                again = kept_facts(database, store, FactRequest(signature, sources=sources, header=True))
             assert again is not None
             assert domains(again[1]) == domains(found) and again[1].tables == found.tables
             assert known(*again) == known(told, found)
@@ -308,7 +310,7 @@ class TestGoingOn:
             if kept is not None:
                 database.keep(KEPT, kept)
             with StoreOf(database.connection, ()) as store:
-                assert kept_facts(database, store, Wanted(SIGNATURE)) is None
+                assert kept_facts(database, store, FactRequest(SIGNATURE)) is None
 
 
 IMMENSE = 2**53 + 1  # a float would make it 2**53

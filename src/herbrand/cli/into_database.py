@@ -28,9 +28,9 @@ def write_table(table: pa.Table, kind: str, file: str, name: str) -> None:
             write(table, file, name)
             return
         with ScratchFolder() as folder:
-            made = Path(folder) / "database"
-            write(table, str(made), name)
-            with made.open("rb") as database, written_whole(file) as whole:
+            database_path = Path(folder) / "database"
+            write(table, str(database_path), name)
+            with database_path.open("rb") as database, written_whole(file) as whole:
                 shutil.copyfileobj(database, whole)
     except (duckdb.Error, sqlite3.Error) as error:
         reason = str(error).split("\n")[0]

@@ -46,7 +46,7 @@ def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor], like: 
     if 0 in contraction.sizes.values():
         return algebra.full(contraction.shape(contraction.output), algebra.zero, like)
     runs = dict(enumerate(_input_runs(route, algebra, tensors)))
-    made = len(runs)
+    count = len(runs)
     stacking = route.stacking
     for wave, takes, results in zip(route.waves, stacking.takes, stacking.results, strict=True):
         step = route.steps[wave[0]]
@@ -56,8 +56,8 @@ def _run_route(route: Route, algebra: Algebra, tensors: Sequence[Tensor], like: 
         ]
         shapes = [(*shape, len(wave)) for shape in step.shapes] if len(wave) > 1 else step.shapes
         cut = _cut(algebra.eliminate(operands, shapes, step.leading), results)
-        runs.update(enumerate(cut, start=made))
-        made += len(cut)
+        runs.update(enumerate(cut, start=count))
+        count += len(cut)
     result = runs.popitem()[1] if runs else algebra.full((), algebra.one, like)
     if route.repeats != 1:
         result = algebra.repeat(result, route.repeats)

@@ -48,8 +48,8 @@ class Compressed:
         from scipy.sparse import coo_array  # only here, as dense tables do without
 
         places = np.arange(len(rows), dtype=width)
-        made: Any = coo_array((places, (rows.astype(width), columns.astype(width))), shape=shape).tocsr()
-        return cls(made.indptr, made.indices, made.data, shape)
+        matrix: Any = coo_array((places, (rows.astype(width), columns.astype(width))), shape=shape).tocsr()
+        return cls(matrix.indptr, matrix.indices, matrix.data, shape)
 
     @cached_property
     def sorted(self) -> Compressed:
@@ -60,9 +60,9 @@ class Compressed:
         if (inner > 0).all():
             return self
         places = np.arange(len(self.columns)) if self.order is None else self.order
-        made = replace(self, columns=self.columns.copy()).with_values(places)
-        made.sort_indices()
-        return replace(self, columns=made.indices, order=made.data)
+        ordered = replace(self, columns=self.columns.copy()).with_values(places)
+        ordered.sort_indices()
+        return replace(self, columns=ordered.indices, order=ordered.data)
 
     @cached_property
     def inverse(self) -> Integers | None:

@@ -144,11 +144,11 @@ class Sparse:
         rows = rows.reshape(len(rows), len(shape))
         shape = tuple(int(size) for size in shape)
         member = algebra_named(algebra)
-        made = torch()
+        backend = torch()
         weights: Tensor = (
             values
-            if isinstance(values, made.Tensor)
-            else made.as_tensor(values, dtype=getattr(made, member.dtypes[0]))
+            if isinstance(values, backend.Tensor)
+            else backend.as_tensor(values, dtype=getattr(backend, member.dtypes[0]))
         )
         if weights.shape != (len(rows),):
             raise ValueError(f"{len(rows)} rows need as many values, not {tuple(weights.shape)}")
@@ -156,7 +156,7 @@ class Sparse:
         if _strictly_increasing(rows, shape):
             return cls(Support(rows, shape), weights, default)
         unique, places = unique_rows(rows, shape)
-        summed = member.segment_sum(weights, made.from_numpy(places).to(weights.device), len(unique))
+        summed = member.segment_sum(weights, backend.from_numpy(places).to(weights.device), len(unique))
         return cls(Support(unique, shape), summed, default)
 
     @property
@@ -187,9 +187,9 @@ class Sparse:
     def to_dense(self) -> Tensor:
         """The whole table."""
         size = math.prod(self.shape)
-        made, device = torch(), self.values.device
-        background = made.as_tensor(self.default, dtype=self.values.dtype, device=device).expand(size)
-        keys = made.from_numpy(self.support.keys).to(device)
+        backend, device = torch(), self.values.device
+        background = backend.as_tensor(self.default, dtype=self.values.dtype, device=device).expand(size)
+        keys = backend.from_numpy(self.support.keys).to(device)
         return background.index_put((keys,), self.values).reshape(self.shape)
 
 

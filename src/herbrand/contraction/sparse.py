@@ -216,20 +216,20 @@ class _Walk:
         arguments = (left.support, left.axes, right.support, right.axes)
         width = 8 * len(step.output) + 2 * self.plan.itemsize + 16
         if self.algebra.linear:
-            made = left.support.once(
+            plan = left.support.once(
                 ("product", step), lambda: joins.product(*arguments, step.output), right.support
             )
             sums = self.algebra.through_numbers(
-                lambda one, other: triangle_at_mask(made.triangle, one, other), left.tensor, right.tensor
+                lambda one, other: triangle_at_mask(plan.triangle, one, other), left.tensor, right.tensor
             )
         else:
             self._check(joins.join_rows(*arguments) * width, step)
-            made = left.support.once(
+            plan = left.support.once(
                 ("expansion", step), lambda: joins.expansion(*arguments, step.output), right.support
             )
-            products = self.algebra.times(left.tensor[_index(made.left)], right.tensor[_index(made.right)])
-            sums = self.algebra.segment_sum(products, _index(made.places), len(made.support))
-        return self._gathered(step, made.support, sums.unsqueeze(1), step.output, ())
+            products = self.algebra.times(left.tensor[_index(plan.left)], right.tensor[_index(plan.right)])
+            sums = self.algebra.segment_sum(products, _index(plan.places), len(plan.support))
+        return self._gathered(step, plan.support, sums.unsqueeze(1), step.output, ())
 
     def masked_step(self, step: Step, left: _Table, right: _Table, mask: _Table) -> Relation:
         """Multiply two sparse tables, and a third, at the entries of the third."""

@@ -173,10 +173,10 @@ class _Search:
             if not live.keys() >= set(slots):
                 continue
             parts = [live.pop(slot) for slot in slots]
-            made = self._multiply(parts, self._kept(parts, live.values()))
+            product = self._multiply(parts, self._kept(parts, live.values()))
             for slot, table in live.items():
-                heapq.heappush(pairs, (self._pair_cost(table, made), slot, made.slot))
-            live[made.slot] = made
+                heapq.heappush(pairs, (self._pair_cost(table, product), slot, product.slot))
+            live[product.slot] = product
 
     def _multiply(self, parts: Sequence[_Table], kept: frozenset[str]) -> _Table:
         if len(parts) == 3:
@@ -213,21 +213,21 @@ class _Search:
         slots: tuple[int, ...],
         inputs: tuple[Axes, ...],
         parts: Sequence[_Table],
-        made: _Table,
+        output: _Table,
     ) -> Step:
         rows = self._rows(parts[:2])
-        width = self.itemsize + (8 * len(made.axes) if made.sparse else 0)
-        added_up_at_once = 20 * made.listed
+        width = self.itemsize + (8 * len(output.axes) if output.sparse else 0)
+        added_up_at_once = 20 * output.listed
         written_down_first = (16 + 2 * self.itemsize) * rows
         return Step(
             kind=kind,
             slots=slots,
             inputs=inputs,
-            output=made.axes,
+            output=output.axes,
             operations=rows,
-            bytes=int(made.listed * width),
+            bytes=int(output.listed * width),
             workspace=int(added_up_at_once if self.algebra.linear else written_down_first),
-            sparse=made.sparse,
+            sparse=output.sparse,
         )
 
     def _rows(self, parts: Iterable[_Table]) -> float:

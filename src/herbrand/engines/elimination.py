@@ -344,9 +344,9 @@ class Elimination:
         """Compute the total over all components, and the shares of their atoms."""
         core, graph = self.core, self.graph
         shares, totals = np.zeros(len(graph.unary)), np.zeros(int(core.labels.max(initial=-1)) + 1)
-        for batch, made in zip(self.batches, self.plans, strict=True):
+        for batch, plan in zip(self.batches, self.plans, strict=True):
             places = batch.weights_in(graph)
-            total, gradients = self._summed(batch, made, core.unary[places], batch.tables)
+            total, gradients = self._summed(batch, plan, core.unary[places], batch.tables)
             totals[core.labels[batch.axes[:, 0]]] = total
             for gradient in gradients:
                 shares[places] = gradient
@@ -386,7 +386,7 @@ class Elimination:
     def joint_shares_of(self, values: Array) -> tuple[Array, Array]:
         """The same for each row of values; there are ``copies`` of them."""
         begun, totals, shares = len(self.core.unary), np.zeros(len(values)), np.zeros(values.shape)
-        for batch, made in zip(self.batches, self.plans, strict=True):
+        for batch, plan in zip(self.batches, self.plans, strict=True):
             own: list[slice | Array] = [batch.weights_in(self.graph)]
             for table in batch.tables:
                 own.append(slice(begun, begun + table.size))
@@ -395,7 +395,7 @@ class Elimination:
             weights, *tables = [
                 values[:, places].reshape(-1, *shape[1:]) for places, shape in zip(own, shapes, strict=True)
             ]
-            parts, gradients = self._summed(batch, made, weights, tables, of_tables=True)
+            parts, gradients = self._summed(batch, plan, weights, tables, of_tables=True)
             totals += parts.reshape(len(values), -1).sum(axis=1)
             for places, gradient in zip(own, gradients, strict=True):
                 shares[:, places] = gradient.reshape(shares[:, places].shape)
@@ -405,7 +405,7 @@ class Elimination:
     def _summed(
         self,
         batch: Batch,
-        made: contraction.Plan | None,
+        plan: contraction.Plan | None,
         weights: Array,
         tables: Sequence[Array],
         of_tables: bool = False,
@@ -416,10 +416,10 @@ class Elimination:
         unary = np.split(weights, ends[:-1], axis=1) if len(ends) else []
         parts, scopes = [*unary, *tables], [*((axis,) for axis in batch.weighted), *batch.scopes]
         needs_gradient = [*([self.gradient] * len(unary)), *([of_tables] * len(tables))]
-        if made is None:
+        if plan is None:
             totals, slopes = self._over_worlds(batch, parts, scopes, needs_gradient)
         else:
-            totals, slopes = _run(made, parts, needs_gradient)
+            totals, slopes = _run(plan, parts, needs_gradient)
         if self.gradient:
             own = slopes[: len(unary)]
             slopes[: len(unary)] = [np.concatenate([np.zeros((len(weights), 0)), *own], axis=1)]
@@ -462,12 +462,12 @@ class Elimination:
 
 
 def _run(
-    made: contraction.Plan, parts: Sequence[Array], needs_gradient: Sequence[bool]
+    plan: contraction.Plan, parts: Sequence[Array], needs_gradient: Sequence[bool]
 ) -> tuple[Array, list[Array]]:
     """Total of each component, and the gradients by the parts that are ``needs_gradient``."""
     operands = list(map(arrays.Array, parts))
     watched = [operand.watch() for operand in compress(operands, needs_gradient)]
-    total = contraction.run(made, list(map(contraction.Dense, operands))).to_dense()
+    total = contraction.run(plan, list(map(contraction.Dense, operands))).to_dense()
     gradients = arrays.gradients(total[total > -math.inf].sum(), watched) if watched else []
     return total.data, [
         np.zeros(one.shape) if gradient is None else gradient

@@ -164,10 +164,13 @@ class Patterns:
         name = self._quantifiers.setdefault(shape.pieces, f"some {len(self._quantifiers)}")
         points = tuple(binding[outer] for outer in shape.outer)
         helper = (name, points)
-        made = self._helper(helper, shape.pieces, dict(zip(shape.inside, points, strict=True)))
-        if isinstance(made, Column) and (axis := self.helper_columns.get(canonical(made.atom))) is not None:
+        helper_axis = self._helper(helper, shape.pieces, dict(zip(shape.inside, points, strict=True)))
+        if (
+            isinstance(helper_axis, Column)
+            and (axis := self.helper_columns.get(canonical(helper_axis.atom))) is not None
+        ):
             self.quantified.append((int(place.split(".")[0]), axis))
-        return made
+        return helper_axis
 
     def _helper(self, helper: PointAtom, pieces: Sequence[Conjunction], binding: Binding) -> Column | bool:
         form = canonical(helper)
@@ -175,10 +178,10 @@ class Patterns:
             renamed = dict(zip(helper[1], form[1], strict=True))
             inside = {name: renamed[point] for name, point in binding.items()}
             self._helpers[form] = self._made_helper(form, pieces, inside)
-        made = self._helpers[form]
-        if isinstance(made, Column):
-            return Column(self._as_around(made.atom, form, helper), made.allowed)
-        return made if isinstance(made, bool) else Column(helper, (1,))
+        created = self._helpers[form]
+        if isinstance(created, Column):
+            return Column(self._as_around(created.atom, form, helper), created.allowed)
+        return created if isinstance(created, bool) else Column(helper, (1,))
 
     def _as_around(self, atom: PointAtom, form: PointAtom, helper: PointAtom) -> PointAtom:
         """The atom with the points of a helper's form replaced by the helper's own. A point that is not in

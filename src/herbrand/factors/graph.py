@@ -266,12 +266,12 @@ class Somes:
 
     def with_targets(self, target: Array, member: Array) -> Array:
         """Merge values of targets and of members factor by factor, the target first."""
-        made = np.empty(len(target) + len(member), dtype=np.result_type(target, member))
+        ordered = np.empty(len(target) + len(member), dtype=np.result_type(target, member))
         at = self.pointers[:-1] + np.arange(len(target))
-        others = np.ones(len(made), dtype=bool)
+        others = np.ones(len(ordered), dtype=bool)
         others[at] = False
-        made[at], made[others] = target, member
-        return made
+        ordered[at], ordered[others] = target, member
+        return ordered
 
 
 _NONE = np.empty(0, np.int64)

@@ -175,10 +175,10 @@ class Quantifiers:
         new = ~np.isin(codes[first], known)
         row_of = np.full(count, ABSENT)
         row_of[first[new]] = np.arange(new.sum())
-        made = self._made(block.pieces, ground.pieces, row_of, np.flatnonzero(new))
+        created = self._made(block.pieces, ground.pieces, row_of, np.flatnonzero(new))
         known = np.concatenate([known, codes[first[new]]])
         order = np.argsort(known)
-        self.shared[shape.pieces] = known, shared = known[order], shared.beside(made).take(order)
+        self.shared[shape.pieces] = known, shared = known[order], shared.beside(created).take(order)
         own = shared.take(np.searchsorted(known, codes[first])[group.reshape(-1)])
         helpers = np.flatnonzero(own.axes >= self.ground.atoms.count)
         self.origins.append(Origin(number, helpers, own.axes[helpers]))
@@ -193,10 +193,10 @@ class Quantifiers:
         return codes_of(np.stack([template.bindings.column(name) for name in rows], axis=1), sizes)
 
     def _made(
-        self, pieces: Sequence[Conjunction], ground: Sequence[GroundConjunction], row_of: Array, made: Array
+        self, pieces: Sequence[Conjunction], ground: Sequence[GroundConjunction], row_of: Array, new: Array
     ) -> GroundQuantifiers:
         """Make new quantifiers; ``row_of`` [row around it] is the number of its quantifier, or ``ABSENT``."""
-        count = len(made)
+        count = len(new)
         settled = np.zeros(count, bool)
         singles: list[tuple[Array, Array, Allowed]] = []
         joint: list[tuple[Array, Array, tuple[Allowed, ...]]] = []

@@ -283,7 +283,7 @@ def _with_numbers(claims: Claims, signature: Signature) -> tuple[Claims, list[Mi
             mistakes += _not_finite(claims, column, number)
             column = Column(simplest_numbers(column.values), column.codes)
         columns.append(column)
-    if all(made is own for made, own in zip(columns, claims.columns, strict=True)):
+    if all(parsed is own for parsed, own in zip(columns, claims.columns, strict=True)):
         return claims, mistakes
     return replace(claims, interned=replace(claims.interned, columns=tuple(columns))), mistakes
 

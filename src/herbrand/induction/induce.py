@@ -280,13 +280,13 @@ class _Run:
 
 def _digest(theory: Theory, given: GivenWorlds) -> str:
     """Digest of the theory and the worlds, which identifies the input of a run."""
-    made = hashlib.sha256(show(theory).encode())
+    digest = hashlib.sha256(show(theory).encode())
     for world in given.worlds:
         known = [f"{name} {rows.shape} {rows.tobytes().hex()}" for name, rows in sorted(world.facts.items())]
         false = None if world.false is None else world.false.tobytes().hex()
         parts = (world.name, world.objects, known, world.true.tobytes().hex(), false)
-        made.update(repr(parts).encode())
-    return made.hexdigest()[:16]
+        digest.update(repr(parts).encode())
+    return digest.hexdigest()[:16]
 
 
 def _explains(theory: SearchResult, examples: Examples, noise: float) -> bool:

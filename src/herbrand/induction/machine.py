@@ -104,10 +104,10 @@ class LogicMachine(nn.Module):
         kept, largest = 0, 0
         for number, layer in enumerate(self.each_layer()):
             unstored = self._unstored(number)
-            for made in range(self.breadth + 1):
-                unit = layer.unit(made)
+            for built_arity in range(self.breadth + 1):
+                unit = layer.unit(built_arity)
                 if unit is not None:
-                    arity = made - (made in unstored)
+                    arity = built_arity - (built_arity in unstored)
                     size = 4 * worlds * objects**arity * unit.width
                     kept, largest = kept + size, max(largest, size)
         return kept + (3 if training else 2) * largest

@@ -149,10 +149,10 @@ def mine(
 
 def _digest(theory: Theory, graph: KnowledgeGraph) -> str:
     """Digest of the theory and the graph, which identifies the input of a run."""
-    made = hashlib.sha256(show(theory).encode())
-    made.update(repr((graph.relations, graph.entities)).encode())
-    made.update(graph.offsets.tobytes() + graph.targets.tobytes())
-    return made.hexdigest()[:16]
+    digest = hashlib.sha256(show(theory).encode())
+    digest.update(repr((graph.relations, graph.entities)).encode())
+    digest.update(graph.offsets.tobytes() + graph.targets.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _theory(theory: Theory, graph: KnowledgeGraph, rules: list[MinedRule], weights: str) -> Theory:

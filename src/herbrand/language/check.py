@@ -278,9 +278,9 @@ def _signature(
     names = uses.classes.names(vocabulary.predicates)
     predicates = {name: _typed(predicate, names) for name, predicate in vocabulary.predicates.items()}
     for one in with_inner(apart.definitions):
-        made, aggregated = predicates.get(one.head.predicate), tuple(one.aggregated())
-        if made is not None and aggregated:
-            predicates[made.name] = replace(made, aggregated=aggregated)
+        declared, aggregated = predicates.get(one.head.predicate), tuple(one.aggregated())
+        if declared is not None and aggregated:
+            predicates[declared.name] = replace(declared, aggregated=aggregated)
     types = vocabulary.types | {name: Type(name) for name in names.values() if name not in vocabulary.types}
     constants = ConstantCheck(types, mistakes)
     constants.check_uses((uses.classes.name_of(use.key), use) for use in uses.constants)
@@ -289,8 +289,8 @@ def _signature(
     constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
     spelled = {**theory.spelled, **theory.made_for}
-    made = frozenset(theory.made_for)
-    signature = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled, made)
+    declared = frozenset(theory.made_for)
+    signature = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled, declared)
     for one in () if len(mistakes) else with_inner(apart.definitions):
         for mistake in wrong_dates(one, signature):
             constants.note(mistake)

@@ -191,13 +191,13 @@ def equated(test: Test) -> Iterator[tuple[str, Expression]]:
 
 
 def steps_in(test: Test) -> Iterator[tuple[str, str, int]]:
-    """Yield ``made, old, step`` for an equation ``made = old + step`` with a whole number as step."""
-    for made, value in equated(test):
+    """Yield ``name, old, step`` for an equation ``name = old + step`` with a whole number as step."""
+    for name, value in equated(test):
         match value:
             case Arithmetic(sign="+" | "-" as sign, operands=(Variable(name=old), Constant(value=int(step)))):
-                yield made, old, step if sign == "+" else -step
+                yield name, old, step if sign == "+" else -step
             case Arithmetic(sign="+", operands=(Constant(value=int(step)), Variable(name=old))):
-                yield made, old, step
+                yield name, old, step
 
 
 def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | None:

@@ -162,8 +162,8 @@ class Separated:
     @property
     def typing(self) -> Theory:
         """The theory with the helpers and a rule for each definition, for type inference."""
-        made = (*self.helpers, *(one.typing for one in with_inner(self.definitions)))
-        return self.theory + Theory(made) if made else self.theory
+        literals = (*self.helpers, *(one.typing for one in with_inner(self.definitions)))
+        return self.theory + Theory(literals) if literals else self.theory
 
 
 def with_inner(definitions: Iterable[Definition]) -> Iterator[Definition]:
@@ -333,8 +333,8 @@ class _Separation:
             case Choice(alternatives=alternatives, body=body):
                 by = [v for a in alternatives for v in _chance_variables(a.probability)]
                 heads, body = self._body(body, [a.head for a in alternatives], by, statement)
-                made = (replace(a, head=head) for a, head in zip(alternatives, heads, strict=True))
-                return replace(statement, alternatives=tuple(made), body=body)
+                branches = (replace(a, head=head) for a, head in zip(alternatives, heads, strict=True))
+                return replace(statement, alternatives=tuple(branches), body=body)
             case WeightedFormula(formula=formula, where=where, weight=weight):
                 named = [*where, *learned_by(weight)]
                 return replace(statement, formula=self._formula(formula, named, statement))
@@ -411,9 +411,9 @@ class _Separation:
         statement: Statement,
         counting: Counting | None = None,
     ) -> None:
-        made = frozenset(all_fixed_in(tests, body.outside) - body.bound)
+        computed = frozenset(all_fixed_in(tests, body.outside) - body.bound)
         self.definitions.append(
-            Definition(atom, body.joined, tuple(tests), made, body.typed, statement.span, counting)
+            Definition(atom, body.joined, tuple(tests), computed, body.typed, statement.span, counting)
         )
 
     def _loose(self, body: _Body) -> set[str]:
@@ -422,9 +422,9 @@ class _Separation:
         An atom with such a value does not hold, and a head with it is no outcome of its choice, while heads
         with other variables still are.
         """
-        made, heads = body.used - body.bound, body.heads
+        computed, heads = body.used - body.bound, body.heads
         shared = set.intersection(*(set(variables_of(head)) for head in heads)) if heads else set()
-        own = made - variables_of(body.binding).keys() - shared
+        own = computed - variables_of(body.binding).keys() - shared
         parts = [*heads, *(x.operand for x in body.plain if isinstance(x, Not))] if own else []
         closed = set[str]()
         for part in parts:

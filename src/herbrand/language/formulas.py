@@ -306,8 +306,8 @@ _WITH_PARTS: dict[type, Callable[[Any, Sequence[Formula]], Formula]] = {
 
 def with_children(formula: Formula, parts: Sequence[Formula]) -> Formula:
     """The same connective or quantifier over other formulas."""
-    made = _WITH_PARTS.get(type(formula))
-    return formula if made is None else made(formula, parts)
+    rebuild = _WITH_PARTS.get(type(formula))
+    return formula if rebuild is None else rebuild(formula, parts)
 
 
 def replace_leaves(formula: Formula, change: Callable[[Leaf], Formula]) -> Formula:

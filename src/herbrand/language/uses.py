@@ -124,9 +124,9 @@ class TypeClasses:
         taken = set(self._type.values())
         for root, slot in unnamed.items():
             name = "thing" if len(unnamed) == 1 else f"{slot.predicate}_{slot.position + 1}"
-            made = not_taken(name, taken)
-            taken.add(made)
-            self._type[root] = made
+            unique = not_taken(name, taken)
+            taken.add(unique)
+            self._type[root] = unique
         return {slot: self._type[self._classes.leader(slot)] for slot in slots}
 
     def name_of(self, key: Key) -> str | None:

@@ -38,13 +38,13 @@ def both_sides(
     theory: Theory, examples: Sequence[Example], prepare: Callable[[Program], Side]
 ) -> BothSides[Side]:
     """The programs of these worlds; ``prepare`` is called once for each distinct program."""
-    made: dict[bytes, Side] = {}
+    sides: dict[bytes, Side] = {}
 
     def prepared(program: Program) -> Side:
         key = program.facts.digest
-        if key not in made:
-            made[key] = prepare(program)
-        return made[key]
+        if key not in sides:
+            sides[key] = prepare(program)
+        return sides[key]
 
     programs = [lower(theory, one.known.signature, one.known.facts) for one in examples]
     hidden = any(one.evidence.latent_predicates for one in examples)

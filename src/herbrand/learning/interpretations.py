@@ -142,25 +142,25 @@ def learn(
         key = program.facts.digest
         same.setdefault(key, (number, program))
         times[key] += 1
-    made = [
+    learners = [
         _World.of(
             program, theory, numbers, settings, times[key], closed, number if times.total() > 1 else None
         )
         for key, (number, program) in same.items()
     ]
-    if not any(draw.group for world in made for draw in world.draws):
+    if not any(draw.group for world in learners for draw in world.draws):
         raise UnsupportedError(
             "no listed atom depends on a probability to be learned",
             span=next(choice.span for choice in theory.choices if choice.learned),
             hint="list what its statement derives, true or false, or name worlds that do: --worlds DIR",
         )
     dice = np.random.default_rng(settings.seed)
-    best = _climbed(made, theory, _first(made, theory, None), settings)
+    best = _climbed(learners, theory, _first(learners, theory, None), settings)
     drawn = any(_open_places(theory, group).any() for group in best.probabilities)
     for _ in range((settings.starts or STARTS) - 1 if drawn else 0):
         if settings.budget.ended:
             break
-        other = _climbed(made, theory, _first(made, theory, dice), settings, best.value)
+        other = _climbed(learners, theory, _first(learners, theory, dice), settings, best.value)
         best = other if other.value > best.value + TOLERANCE * abs(best.value) else best
     weights = tuple(_weights(theory, best.probabilities))
     return Learning(
@@ -208,8 +208,8 @@ class _World:
     ) -> _World:
         """Compile the evidence; raise ContradictionError if no probabilities allow it. ``number``: which of
         several worlds this is."""
-        made, budget = ChoiceConstraints(unweighed=True), settings.budget
-        worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, made)
+        constraints, budget = ChoiceConstraints(unweighed=True), settings.budget
+        worlds = Worlds(ground(program, budget, MOST_GROUNDINGS), budget, constraints)
         if worlds.exclusive:
             _refuse_lost_worlds(cls._compiled(worlds, theory, numbers, 1), theory, worlds)
         worlds.add_formulas()
@@ -218,7 +218,7 @@ class _World:
         world = cls._compiled(worlds, theory, numbers, times)
         if world.circuit.total(np.zeros_like(world.base)) == -math.inf:
             of = "" if number is None else f" of world {number}"
-            raise impossible_evidence(made.smallest_evidence(budget), of)
+            raise impossible_evidence(constraints.smallest_evidence(budget), of)
         return replace(world, constant=world.constant - _scale(worlds))
 
     @classmethod

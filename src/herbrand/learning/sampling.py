@@ -81,7 +81,7 @@ class Sampler:
         free = [a for a in dict.fromkeys(literal.arguments) if isinstance(a, str) and a not in columns]
         if not free:
             return
-        made = {name: self._anything(types[name], count) for name in free}
+        drawn = {name: self._anything(types[name], count) for name in free}
         pattern = tuple(_how_bound(a, literal.arguments, columns) for a in literal.arguments)
         pool = self._pool(literal.predicate, pattern)
         observed = self.rng.random(count) < self.observed
@@ -92,8 +92,8 @@ class Sampler:
             rows, is_any = pool.drawn(codes_of(keys.astype(np.int64), pool.sizes), self.rng)
             taken = observed & is_any
             for name in free:
-                made[name][taken] = rows[taken, literal.arguments.index(name)]
-        columns |= made
+                drawn[name][taken] = rows[taken, literal.arguments.index(name)]
+        columns |= drawn
 
     def _pool(self, predicate: str, pattern: tuple[int, ...]) -> _Pool:
         if (predicate, pattern) not in self._pools:

@@ -126,10 +126,10 @@ def run_steps(state: Stepping, settings: LearningSettings, steps: int) -> Status
 
 def mark_of(theory: Theory, worlds: Sequence[World], *beside: object) -> str:
     """A hash of the theory and the worlds' facts; ``beside``: what else training depends on."""
-    made = hashlib.sha256(repr((show(theory), beside)).encode())
+    digest = hashlib.sha256(repr((show(theory), beside)).encode())
     for world in worlds:
-        made.update(world.facts.digest)
-    return made.hexdigest()
+        digest.update(world.facts.digest)
+    return digest.hexdigest()
 
 
 def _save(state: Stepping, path: str) -> None:

@@ -65,8 +65,8 @@ class _Slopes(torch.autograd.Function):
     def forward(function: Function, slope: Tensor, *tables: Tensor) -> tuple[Tensor, ...]:
         with torch.enable_grad():
             leaves = [table.detach().requires_grad_() for table in tables]
-            made = function(*leaves)
-            gradients = torch.autograd.grad(made, leaves, slope, allow_unused=True)
+            output = function(*leaves)
+            gradients = torch.autograd.grad(output, leaves, slope, allow_unused=True)
         return tuple(
             torch.zeros_like(table) if one is None else one
             for one, table in zip(gradients, tables, strict=True)

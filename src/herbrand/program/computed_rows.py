@@ -150,8 +150,8 @@ class Computation:
         """Make rules whose variables range over a type depend on all definitions that add constants to it."""
         makers: dict[str, set[str]] = {}
         for name, definition in self._own.items():
-            for made, type_name in self._types_made(definition).items():
-                if made in definition.made:
+            for computed, type_name in self._types_made(definition).items():
+                if computed in definition.made:
                     makers.setdefault(type_name, set()).add(name)
         for rule in self._rules if makers else ():
             for type_name in self._ranging(rule):
@@ -361,11 +361,11 @@ class Computation:
         ):
             return
         new = sorted(definition.made & self._types_made(definition).keys())
-        growing = [made for made in new if not has_end(made, definition, others)]
+        growing = [computed for computed in new if not has_end(computed, definition, others)]
         rounds = self._rounds(name) if growing else None
-        for made in growing if rounds is None or not rounds.count else ():
+        for computed in growing if rounds is None or not rounds.count else ():
             message = (
-                f"this rule makes new values of {shown_name(written(made))} without end: "
+                f"this rule makes new values of {shown_name(written(computed))} without end: "
                 f"{self._cycle(name, name)}"
             )
             yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))

@@ -142,9 +142,9 @@ class Values:
     def _assigned(self, rows: ValuedRows, name: str, value: Value) -> ValuedRows:
         if isinstance(value, Variable) and value.name in rows.indices:
             return replace(rows, indices={**rows.indices, name: rows.indices[value.name]})
-        rows, made = self._valued(rows, value)
+        rows, result = self._valued(rows, value)
         new = self._new()
-        return replace(rows.let(new, made), values={**rows.values, name: new})
+        return replace(rows.let(new, result), values={**rows.values, name: new})
 
     def _valued(self, rows: ValuedRows, value: Value) -> tuple[ValuedRows, Expression]:
         """The value as an expression over the rows, to which columns may be added for it."""
@@ -360,15 +360,15 @@ def _late(
     return [x for x in plain if x not in late], [x.operand for x in late]
 
 
-def assigned_by(tests: Sequence[Test], known: Collection[str], made: Collection[str]) -> set[str]:
-    """Variables to which tests assign values, in order: none that a test needs before, and a ``made``
+def assigned_by(tests: Sequence[Test], known: Collection[str], computed: Collection[str]) -> set[str]:
+    """Variables to which tests assign values, in order: none that a test needs before, and a ``computed``
     variable only if no atom binds it. The others range over the constants of their types."""
     have, assigned_names = set(known), set[str]()
     for test in tests:
         sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
         for name, value in sides:
             needs = variables_of(value).keys()
-            if isinstance(name, Variable) and name.name not in {*have, *needs} and needs & made <= have:
+            if isinstance(name, Variable) and name.name not in {*have, *needs} and needs & computed <= have:
                 assigned_names.add(name.name)
                 break
         have |= variables_of(test).keys()

@@ -210,13 +210,13 @@ def refuse_weighted(
     """Raise UnsupportedError if an asked predicate depends on weights of proofs. ``beside_choices``: the
     program has choices, so the hint is to state the weights as choices."""
     for name in sorted(set(asked) & resting.keys()):
-        made = is_made(name)
+        generated = is_made(name)
         hint = f"herbrand query ... '{name}(...)' --algebra probability takes them as probabilities"
-        if made or beside_choices:
-            what = "what is to be counted" if made else "what has a weight"
+        if generated or beside_choices:
+            what = "what is to be counted" if generated else "what has a weight"
             hint = f"state by choices, such as 0.3 :: p(x), {what}"
         raise UnsupportedError(
-            f"{text_of_made(name) if made else name} depends on weights of proofs, which {command} does not "
-            f"count: {resting[name]}",
+            f"{text_of_made(name) if generated else name} depends on weights of proofs, which {command} does "
+            f"not count: {resting[name]}",
             hint=hint,
         )

@@ -344,8 +344,8 @@ class _Steps:
         """Bind a variable if a test makes it a bound one plus an integer, so that rows are looked up by its
         value."""
         for test in self._derivation.tests:
-            for made, old, step in steps_in(test):
-                for own, other, apart in ((made, old, step), (old, made, -step)):
+            for variable, old, step in steps_in(test):
+                for own, other, apart in ((variable, old, step), (old, variable, -step)):
                     slot = self._slot(other)
                     if slot is not None and self._derivation.names.get(own, own) == name:
                         self._shift(name, own, self._few.values(self._type(other)), slot, apart)

@@ -78,22 +78,22 @@ def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditi
     elsewhere."""
     if not any(isinstance(s, WeightedFormula | Choice) for s in program.statements):
         return Conditioned(program, ())
-    made, kept = _Writer(program), list[Statement]()
+    writer, kept = _Writer(program), list[Statement]()
     for statement in program.statements:
         if isinstance(statement, WeightedFormula):
-            made.add(statement)
+            writer.add(statement)
         else:
             kept.append(statement)
     for predicate in _open_predicates(program, scored):
-        made.open(predicate)
-    predicates = {**program.signature.predicates, **made.predicates}
+        writer.open(predicate)
+    predicates = {**program.signature.predicates, **writer.predicates}
     changed = replace(
         program,
-        statements=(*kept, *made.choices, *made.rules),
+        statements=(*kept, *writer.choices, *writer.rules),
         signature=replace(program.signature, predicates=predicates),
-        facts=Facts(program.facts.domains, {**program.facts.tables, **made.tables}),
+        facts=Facts(program.facts.domains, {**program.facts.tables, **writer.tables}),
     )
-    return Conditioned(changed, tuple(made.rules))
+    return Conditioned(changed, tuple(writer.rules))
 
 
 def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Predicate]:

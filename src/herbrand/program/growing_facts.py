@@ -135,10 +135,10 @@ def _as_array(values: np.ndarray) -> pa.Array:
 
 
 def with_new_constants(
-    facts: Facts, signature: Signature, grown: Mapping[str, pa.Array], made: Mapping[str, np.ndarray]
+    facts: Facts, signature: Signature, grown: Mapping[str, pa.Array], numbers: Mapping[str, np.ndarray]
 ) -> Facts:
     """Facts in memory over the extended types, each in sorted order. ``grown``: all constants of the types
-    that have got new ones; ``made``: rows of the definitions."""
+    that have got new ones; ``numbers``: rows of the definitions."""
     domains, moved = dict(facts.domains), dict[str, np.ndarray]()
     for name, array in grown.items():
         domains[name] = Domain.merged(name, [array])
@@ -148,6 +148,6 @@ def with_new_constants(
         for name, table in facts.tables.items()
         if not signature.predicates[name].computed
     }
-    for name, rows in made.items():
+    for name, rows in numbers.items():
         tables[name] = FactTable.listing(rows, "closed").moved(signature.predicates[name].types, moved)
     return replace(facts, domains=domains, tables={**facts.tables, **tables})

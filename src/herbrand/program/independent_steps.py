@@ -103,10 +103,10 @@ def steps_of(
     making = _Making(program, uncertain)
     try:
         queried = replace(goal, constants={**goal.constants, **constants})
-        made, _ = making.in_steps(queried)
+        steps, _ = making.in_steps(queried)
     except DependentError:
         return None
-    return Steps(making.clauses, made)
+    return Steps(making.clauses, steps)
 
 
 @dataclass(frozen=True)
@@ -221,8 +221,8 @@ class _Making:
         sources = _together(factor.sources for factor in together)
         if not all(name in own for own in sources.values()):
             raise DependentError
-        made = self._step(clause, together, kept, {})
-        return replace(made, sources={source: own - {name} for source, own in sources.items()})
+        step = self._step(clause, together, kept, {})
+        return replace(step, sources={source: own - {name} for source, own in sources.items()})
 
     def _step(
         self, clause: Clause, together: Sequence[_Factor], head: Sequence[str], chance: Sources
@@ -265,11 +265,11 @@ class _Making:
         key = predicate, pattern
         if key not in self._places:
             self._places[key] = None
-            made = [self.in_steps(clause) for clause in self._clauses(predicate, pattern)]
-            if not made:
+            steps = [self.in_steps(clause) for clause in self._clauses(predicate, pattern)]
+            if not steps:
                 raise DependentError
-            own = _together(_places_of(clause, sources) for clause, sources in made)
-            self.clauses[_asked_with(predicate, pattern)] = tuple(clause for clause, _ in made)
+            own = _together(_places_of(clause, sources) for clause, sources in steps)
+            self.clauses[_asked_with(predicate, pattern)] = tuple(clause for clause, _ in steps)
             self._places[key] = own
         places = self._places[key]
         if places is None:  # recursive: it depends on itself

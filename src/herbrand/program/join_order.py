@@ -126,17 +126,17 @@ class _Search:
         candidate, names = self._candidates[place], self._variables[place]
         known, live, rows = self._after(done)
         _, later, _ = self._after(done | 1 << place)
-        made = rows * self._matches(place, known)
+        row_count = rows * self._matches(place, known)
         wide = (live | names) & ~self._bound
         kept = wide.bit_count() > 2 and not wide & ~(later | self._outputs)
-        cost = rows + made * (KEPT if kept else 1.0)
+        cost = rows + row_count * (KEPT if kept else 1.0)
         shared = names & known
         if names and not shared and (known or done):
             cost *= CROSSED
         if candidate.asked and shared != names:
             cost *= 2.0 if shared else CROSSED
         if not done and names and not shared and not self._leads[place] & self._outputs:
-            cost += SORTED * made
+            cost += SORTED * row_count
         return cost
 
     def _matches(self, place: int, known: int) -> float:

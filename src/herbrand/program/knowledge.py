@@ -186,8 +186,8 @@ class Knowledge:
         """Add the helper rules that derive atoms which its statements, or questions, name."""
         if self._ignored and self.separated.helpers:
             named = self._asked.union(*map(predicates_of, theory.statements))
-            made = {name for name in named if is_made(name)}
-            helpers = (x for x in self.separated.helpers if not made.isdisjoint(predicates_of(x)))
+            generated = {name for name in named if is_made(name)}
+            helpers = (x for x in self.separated.helpers if not generated.isdisjoint(predicates_of(x)))
             return theory + Theory(tuple(helpers))
         return theory + Theory(self.separated.helpers) if self.separated.helpers else theory
 
@@ -222,11 +222,13 @@ class Knowledge:
         """As ``asking``, for probabilities with computed values, each given as a bound from 0 to 1."""
         return self._with_asked(queries, lambda bound: bound) if queries else (self, ())
 
-    def asking_goal(self, literals: Sequence[Formula], made: Collection[str]) -> tuple[Knowledge, Formula]:
-        """As ``asking``, for a goal of rules, whose variables may get their values by equations; ``made``
+    def asking_goal(
+        self, literals: Sequence[Formula], computed: Collection[str]
+    ) -> tuple[Knowledge, Formula]:
+        """As ``asking``, for a goal of rules, whose variables may get their values by equations; ``computed``
         variables are not part of the answer."""
         compared = {name: x for test in tests_of(literals)[1] for name, x in plain_variables(test).items()}
-        head = Atom("`goal`", tuple(x for name, x in compared.items() if name not in made))
+        head = Atom("`goal`", tuple(x for name, x in compared.items() if name not in computed))
         goal_rule = Rule(head, tuple(literals), span=literals[0].span)  # type: ignore[arg-type]
         known, (formula,) = self._with_asked((goal_rule,), lambda rule: And(rule.body, rule.span))
         return known, formula

@@ -156,8 +156,8 @@ def computing_goal(text: str, valued: frozenset[str]) -> ComputingGoal | None:
     literals = in_body(stated)
     if not body_computes(literals):
         return None
-    made = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
-    return ComputingGoal(literals, frozenset(made))
+    computed = variables_of(literals[len(stated) :]).keys() - variables_of(stated).keys()
+    return ComputingGoal(literals, frozenset(computed))
 
 
 def _absences_of_values(stated: Sequence[Formula]) -> tuple[Formula, ...]:

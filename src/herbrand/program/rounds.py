@@ -162,14 +162,14 @@ def _calls(rule: Rule, group: Collection[str]) -> Iterator[Formula]:
             yield literal
 
 
-def has_end(made: str, definition: Definition, fixed: Collection[str] = ()) -> bool:
+def has_end(name: str, definition: Definition, fixed: Collection[str] = ()) -> bool:
     """Whether a value is made by integer steps towards a limit, ``x > 0, y = x - 1``, or by a division, which
     makes none larger, ``z = x % y``. If all rules of a cycle make their values so, all values lie within the
     first ones and fixed limits, and are integer steps from these or remainders. ``fixed``: variables that may
     be limits."""
     tests, body = definition.tests, definition.body
-    return any(made == one for test in tests for one in _divided(test, body)) or any(
-        one == made and _limits(part, {made, old}, fixed, below=step < 0)
+    return any(name == one for test in tests for one in _divided(test, body)) or any(
+        one == name and _limits(part, {name, old}, fixed, below=step < 0)
         for test in tests
         for one, old, step in steps_in(test)
         for part in (*body, *tests)
@@ -180,22 +180,22 @@ def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
     """Yield a variable that is the remainder of a division by a constant or by a value from an atom of the
     body, or the quotient of a value from an atom by a constant number of at least 1."""
     atoms = variables_of([part for part in body if isinstance(part, AnyAtom)])
-    for made, value in equated(test):
+    for name, value in equated(test):
         match value:
             case Arithmetic(sign="%", operands=(_, Constant())):
-                yield made
+                yield name
             case Arithmetic(sign="%", operands=(_, Variable(name=by))) if by in atoms:
-                yield made
+                yield name
             case Arithmetic(
                 sign="//", operands=(Variable(name=old), Constant(value=int() | float() as by))
             ) if old in atoms and by >= 1:
-                yield made
+                yield name
 
 
 def _shrunk(test: Test, tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
     """Yield pairs of a positive variable and the result of a division of it, or of a remainder by it, which
     is smaller."""
-    for made, value in equated(test):
+    for name, value in equated(test):
         match value:
             case Arithmetic(sign="//", operands=(Variable(name=old), Constant(value=int() as by))) if by > 1:
                 whole = old
@@ -204,7 +204,7 @@ def _shrunk(test: Test, tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
             case _:
                 continue
         if any(_is_positive(whole, part) for part in tests):
-            yield whole, made
+            yield whole, name
 
 
 def _is_positive(name: str, part: Test) -> bool:

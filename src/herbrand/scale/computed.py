@@ -57,8 +57,10 @@ def with_computed(
             kind = "text" if known.kinds["value"] == "text" else "number"
             domains[name] = stored_domain(name, database, table, kind)
         tables = {name: derived_table(name, own, signature, stored) for name, own in rows.items()}
-    made = {name: FactTable.empty(len(signature.predicates[name].types), "closed") for name in rows}
-    grown = Facts(domains, {**facts.tables, **made})
+    computed_tables = {
+        name: FactTable.empty(len(signature.predicates[name].types), "closed") for name in rows
+    }
+    grown = Facts(domains, {**facts.tables, **computed_tables})
     return replace(stored, facts=grown, tables={**stored.tables, **tables})
 
 

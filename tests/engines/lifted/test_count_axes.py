@@ -67,19 +67,19 @@ def added(terms: list[float], most: bool) -> float:
 
 def by_walking(found: Summation, axis: Axis, most: bool) -> dict[tuple[int, ...], float]:
     """The log-weight of each vector of counts of an axis's pools, over all choices of states."""
-    scene, tabulated = found.scene, found.tabulated
-    elements = [(pool, int(e)) for pool in axis.pools for e in scene.pools[pool].elements]
-    place = {(scene.pools[pool].family, e): i for i, (pool, e) in enumerate(elements)}
+    model, tabulated = found.model, found.tabulated
+    elements = [(pool, int(e)) for pool in axis.pools for e in model.pools[pool].elements]
+    place = {(model.pools[pool].family, e): i for i, (pool, e) in enumerate(elements)}
     own: list[list[float]] = []
     for pool, element in elements:
-        family, cells = scene.pools[pool].family, tabulated.cells[pool]
-        raw = tabulated.weights[family][scene.elements[family].class_of[element]].detach().numpy()
+        family, cells = model.pools[pool].family, tabulated.cells[pool]
+        raw = tabulated.weights[family][model.elements[family].class_of[element]].detach().numpy()
         own.append(
             [added([raw[c] for c in np.flatnonzero(cells.state == s)], most) for s in range(cells.states)]
         )
     links = []
-    for group, knowledge in enumerate(scene.knowledge):
-        left, right = scene.groups[group].families
+    for group, knowledge in enumerate(model.knowledge):
+        left, right = model.groups[group].families
         for (one, other), pattern in zip(
             knowledge.pairs.tolist(), knowledge.pattern_of.tolist(), strict=True
         ):
@@ -109,10 +109,10 @@ def assert_axes(found: Summation, most: bool = False) -> int:
     """How many of the axes could be walked through."""
     walked = 0
     axes = found.layout().axes
-    assert sorted(pool for axis in axes for pool in axis.pools) == list(range(len(found.scene.pools)))
+    assert sorted(pool for axis in axes for pool in axis.pools) == list(range(len(found.model.pools)))
     for axis in axes:
         ways = math.prod(
-            max(1, found.tabulated.cells[pool].states) ** len(found.scene.pools[pool]) for pool in axis.pools
+            max(1, found.tabulated.cells[pool].states) ** len(found.model.pools[pool]) for pool in axis.pools
         )
         if ways > 5000:
             continue

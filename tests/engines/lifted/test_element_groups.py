@@ -72,41 +72,46 @@ LINKED = [
 
 
 @pytest.mark.parametrize("facts", LINKED)
-def test_bunches_part_the_elements_of_each_pool(facts: str) -> None:
+def test_element_groups_part_the_elements_of_each_pool(facts: str) -> None:
     for summation in summations(people(5, facts)):
         assert_parts(summation)
 
 
-def test_bunches_part_the_elements_of_random_theories() -> None:
+def test_element_groups_part_the_elements_of_random_theories() -> None:
     tied = 0
     for summation in random_summations(20, 800):
         assert_parts(summation)
-        tied += bool(summation.bunches.hubs)
+        tied += bool(summation.element_groups.hubs)
     assert tied > 0
 
 
 def assert_parts(summation: Summation) -> None:
     """Every element is in one bunch; of one pool and class, with the same ties to hubs."""
-    scene, bunches = summation.scene, summation.bunches
+    model, element_groups = summation.model, summation.element_groups
     states = [cells.states for cells in summation.tabulated.cells]
-    for family, elements in enumerate(scene.elements):
-        here = [bunch for bunch in bunches.all if scene.pools[bunch.pool].family == family]
-        every = np.concatenate([bunch.elements for bunch in here]) if here else np.empty(0)
+    for family, elements in enumerate(model.elements):
+        here = [
+            element_group
+            for element_group in element_groups.all
+            if model.pools[element_group.pool].family == family
+        ]
+        every = np.concatenate([element_group.elements for element_group in here]) if here else np.empty(0)
         assert sorted(every.tolist()) == list(range(elements.count))
-        for bunch in here:
-            assert (scene.pool_of[family][bunch.elements] == bunch.pool).all()
-            assert (elements.class_of[bunch.elements] == bunch.klass).all()
-    assert all(len(hub) == 1 for hub in bunches.hubs)
+        for element_group in here:
+            assert (model.pool_of[family][element_group.elements] == element_group.pool).all()
+            assert (elements.class_of[element_group.elements] == element_group.klass).all()
+    assert all(len(hub) == 1 for hub in element_groups.hubs)
     number = {
-        (scene.pools[hub.pool].family, int(hub.elements[0])): place for place, hub in enumerate(bunches.hubs)
+        (model.pools[hub.pool].family, int(hub.elements[0])): place
+        for place, hub in enumerate(element_groups.hubs)
     }
     told, settled = 0, 0
-    for group, knowledge in enumerate(scene.knowledge):
-        left, right = scene.groups[group].families
+    for group, knowledge in enumerate(model.knowledge):
+        left, right = model.groups[group].families
         for (one, other), pattern in zip(
             knowledge.pairs.tolist(), knowledge.pattern_of.tolist(), strict=True
         ):
-            pools = int(scene.pool_of[left][one]), int(scene.pool_of[right][other])
+            pools = int(model.pool_of[left][one]), int(model.pool_of[right][other])
             if max(states[pool] for pool in pools) <= 1:
                 settled += 1
                 continue
@@ -116,23 +121,23 @@ def assert_parts(summation: Summation) -> None:
             assert (
                 sum(
                     (tie.group, tie.pattern) == (group, pattern)
-                    and nodes_of(scene, bunches.hubs[tie.hub])
+                    and nodes_of(model, element_groups.hubs[tie.hub])
                     == {(right, other) if tie.left else (left, one)}
-                    and ((left, one) if tie.left else (right, other)) in nodes_of(scene, bunch)
-                    for bunch in bunches.all
-                    for tie in bunch.ties
+                    and ((left, one) if tie.left else (right, other)) in nodes_of(model, element_group)
+                    for element_group in element_groups.all
+                    for tie in element_group.ties
                 )
                 == 1
             )
-    assert sum(bunches.settled.values()) == settled
-    counted = sum(len(bunch) * len(bunch.ties) for bunch in bunches.all)
+    assert sum(element_groups.settled.values()) == settled
+    counted = sum(len(element_group) * len(element_group.ties) for element_group in element_groups.all)
     assert counted == told, "every link is one tie of one element"
-    for place, hub in enumerate(bunches.hubs):
+    for place, hub in enumerate(element_groups.hubs):
         assert all(tie.hub < place for tie in hub.ties)
 
 
-def nodes_of(scene: ExchangeableModel, bunch: ElementGroup) -> set[tuple[int, int]]:
-    return {(scene.pools[bunch.pool].family, element) for element in bunch.elements.tolist()}
+def nodes_of(model: ExchangeableModel, element_group: ElementGroup) -> set[tuple[int, int]]:
+    return {(model.pools[element_group.pool].family, element) for element in element_group.elements.tolist()}
 
 
 def test_hubs_are_those_with_the_most_links() -> None:
@@ -147,15 +152,15 @@ def test_hubs_are_those_with_the_most_links() -> None:
     assert _cover(two) == [(1, 0)]
 
 
-def test_which_bunches_are_whole_and_which_are_the_largest() -> None:
+def test_which_element_groups_are_whole_and_which_are_the_largest() -> None:
     (summation,) = summations(people(6, 'f("c0", "c1")\np("c3") ~ 0.9'))
-    bunches = summation.bunches
-    assert not bunches.whole_pools & set(range(len(bunches.hubs)))
-    (largest,) = {number for number in bunches.largest if bunches.all[number].pool == 0}
-    assert sorted(bunches.all[largest].elements.tolist()) == [2, 4, 5]
+    element_groups = summation.element_groups
+    assert not element_groups.whole_pools & set(range(len(element_groups.hubs)))
+    (largest,) = {number for number in element_groups.largest if element_groups.all[number].pool == 0}
+    assert sorted(element_groups.all[largest].elements.tolist()) == [2, 4, 5]
     (plain,) = summations(people(6))
-    assert plain.bunches.whole_pools == plain.bunches.largest
-    assert plain.bunches.hubs == () and isinstance(plain.bunches, ElementGroups)
+    assert plain.element_groups.whole_pools == plain.element_groups.largest
+    assert plain.element_groups.hubs == () and isinstance(plain.element_groups, ElementGroups)
 
 
 def test_too_many_links_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +180,7 @@ def test_axes_have_at_most_as_many_rows_as_they_are_said_to_cost(facts: str) -> 
         for axis in axes:
             assert len(axis) <= rows[frozenset(axis.pools)]
             for pool, counts in axis.counts.items():
-                assert (counts.sum(1) == len(summation.scene.pools[pool])).all() and (counts >= 0).all()
+                assert (counts.sum(1) == len(summation.model.pools[pool])).all() and (counts >= 0).all()
             table = np.concatenate([counts.numpy() for counts in axis.counts.values()], axis=1)
             assert len(np.unique(table, axis=0)) == len(axis), "each vector of counts once"
         assert 0 < cost.operations < math.inf and 0 < cost.bytes < math.inf
@@ -195,13 +200,13 @@ def test_the_expected_numbers_are_those_of_elements(facts: str) -> None:
     """In each bunch all elements are in some state; of each tie, one pair for each of them."""
     for summation in summations(people(5, facts)):
         sums = summation.sums()
-        for bunch, expected in zip(summation.bunches.all, sums.states, strict=True):
-            assert expected.sum() == pytest.approx(len(bunch))
+        for element_group, expected in zip(summation.element_groups.all, sums.states, strict=True):
+            assert expected.sum() == pytest.approx(len(element_group))
             assert (expected > -1e-12).all()
         for (number, tie), expected in sums.ties.items():
-            assert expected.sum() == pytest.approx(len(summation.bunches.all[number]))
+            assert expected.sum() == pytest.approx(len(summation.element_groups.all[number]))
             hub = sums.states[tie.hub]
-            assert expected.sum(1) == pytest.approx(len(summation.bunches.all[number]) * hub)
+            assert expected.sum(1) == pytest.approx(len(summation.element_groups.all[number]) * hub)
 
 
 @pytest.mark.parametrize("facts", LINKED[1:4])
@@ -209,13 +214,13 @@ def test_an_element_that_is_held_weighs_its_share(facts: str) -> None:
     """Of the whole, over all its profiles: the sums with one element clamped add up to the sum."""
     (summation,) = summations(people(5, facts))
     whole = float(summation.sums().total)
-    for number, bunch in enumerate(summation.bunches.all):
-        cells = summation.tabulated.cells[bunch.pool]
+    for number, element_group in enumerate(summation.element_groups.all):
+        cells = summation.tabulated.cells[element_group.pool]
         parts = [float(summation.sums(Clamp(number, k)).total) for k in range(cells.profiles)]
         assert float(np.logaddexp.reduce(parts)) == pytest.approx(whole, abs=1e-9)
         expected = np.bincount(cells.profile_of, summation.sums().states[number], cells.profiles)
         for profile, part in enumerate(parts):
-            assert math.exp(part - whole) * len(bunch) == pytest.approx(expected[profile], abs=1e-9)
+            assert math.exp(part - whole) * len(element_group) == pytest.approx(expected[profile], abs=1e-9)
 
 
 def test_costs_are_added_and_repeated() -> None:

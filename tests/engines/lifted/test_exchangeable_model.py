@@ -22,7 +22,7 @@ from tests.engines.unseen import theory
 from tests.oracles.worlds import GroundAtom, Universe
 
 
-def scene(text: str, by_class: bool = False) -> ExchangeableModel:
+def model(text: str, by_class: bool = False) -> ExchangeableModel:
     program = hb.Model(hb.parse(text)).program
     return exchangeable_model_of(program, program.templates, Evidence(program), by_class)
 
@@ -32,7 +32,7 @@ def scenes(count: int, start: int = 500) -> Iterator[tuple[ExchangeableModel, Un
     for seed in itertools.count(start):
         text, universe = theory(seed, liftable=True)
         try:
-            found = scene(text)
+            found = model(text)
         except (NotLiftableError, HerbrandError):
             continue
         yield found, universe
@@ -57,10 +57,10 @@ def told(universe: Universe, atom: GroundAtom) -> tuple[int, list[float]]:
     return known, added
 
 
-def own_atom(scene: ExchangeableModel, type_name: str, own: Own, element: int) -> GroundAtom:
+def own_atom(model: ExchangeableModel, type_name: str, own: Own, element: int) -> GroundAtom:
     if type_name == PROPOSITIONS:
         return own.predicate, ()
-    constant = scene.program.domain(type_name).value(element)
+    constant = model.program.domain(type_name).value(element)
     return own.predicate, (constant,) * (2 if own.diagonal else 1)
 
 
@@ -122,7 +122,7 @@ def test_a_class_knows_what_is_known_of_its_elements() -> None:
 
 
 def test_own_atoms_are_looked_up_by_their_codes() -> None:
-    found = scene(
+    found = model(
         'type t = {"a", "b", "c"}\npredicate f(t, t)\npredicate rain\nf("b", "b")\nnot rain\n1: f(x, y)'
     )
     diagonal = Own("f", True)
@@ -135,7 +135,7 @@ def test_own_atoms_are_looked_up_by_their_codes() -> None:
 def test_pools_part_the_elements_of_each_family(by_class: bool) -> None:
     for seed in range(500, 524):
         try:
-            found = scene(theory(seed, liftable=True)[0], by_class)
+            found = model(theory(seed, liftable=True)[0], by_class)
         except (NotLiftableError, HerbrandError):
             continue
         for number, elements in enumerate(found.elements):
@@ -163,7 +163,7 @@ T = 'type t = {"a", "b", "c", "d"}\npredicate p(t)\npredicate q(t)\npredicate f(
 )
 def test_constants_that_several_elements_are_told_apart_by_are_alone(stated: str, sizes: list[int]) -> None:
     """A statement about one constant only gives that one a class, and leaves it in its pool."""
-    found = scene(T + stated)
+    found = model(T + stated)
     family = found.family_with("t", Own("p"))
     assert sorted(len(found.pools[i]) for i in found.pools_of[family]) == sizes
     if '0.5: p("b")' in stated:
@@ -195,7 +195,7 @@ def test_pools_are_found_by_slot_as_one_by_one() -> None:
 
 
 def test_slots_without_literals_are_counted() -> None:
-    found = scene(T + "1: p(x)")
+    found = model(T + "1: p(x)")
     assert found.elements_in(Slot("t")) == 4
     assert found.elements_in(Slot("t", (), 2)) == 1
     assert found.elements_in(Slot("t", (), None, frozenset({0, 3}))) == 2
@@ -211,7 +211,7 @@ def test_slots_without_literals_are_counted() -> None:
     ],
 )
 def test_in_which_counts_a_term_is_linear(stated: str, linear: set[str]) -> None:
-    found = scene(T + stated)
+    found = model(T + stated)
     for term in found.terms.counts:
         if term.single is None:
             names = {found.families[found.pools[p].family].owns[0].predicate for p in found.linear_in(term)}
@@ -219,14 +219,14 @@ def test_in_which_counts_a_term_is_linear(stated: str, linear: set[str]) -> None
 
 
 def test_propositions_that_pairs_depend_on_are_switches() -> None:
-    found = scene(T + "predicate rain\npredicate snow\n1: f(x, y) and rain\n1: snow and p(x)")
+    found = model(T + "predicate rain\npredicate snow\n1: f(x, y) and rain\n1: snow and p(x)")
     assert found.switches == ("rain",)
 
 
 def test_binary_predicates_that_a_formula_ties_are_one_group() -> None:
     text = T + "predicate g(t, t)\npredicate h(t, t)\npredicate e(t, t): observed\n"
     text += "1: f(x, y) and g(y, x)\n0.2: h(x, y)"
-    found = scene(text)
+    found = model(text)
     assert binary_groups(found.terms.pairs, found.program) == [("f", "g"), ("h",)]
     (both, alone) = found.groups
     assert both.atoms == (("f", True), ("f", False), ("g", True), ("g", False)) and both.within
@@ -261,7 +261,7 @@ def test_what_is_known_of_each_pair() -> None:
 
 
 def test_a_pattern_seen_from_the_other_element() -> None:
-    found = scene(
+    found = model(
         T + 'predicate g(t, t)\n1: f(x, y) or g(y, x)\nf("a", "b")\nnot g("a", "b")\ng("b", "a") ~ 0.8'
     )
     (group,), (knowledge,) = found.groups, found.knowledge
@@ -277,7 +277,7 @@ def test_a_pattern_seen_from_the_other_element() -> None:
 def test_facts_that_most_pairs_have_are_what_is_usual() -> None:
     """Eleven of twelve links are there: the missing one is listed."""
     links = [f'f("{x}", "{y}")' for x in "abcd" for y in "abcd" if x != y and (x, y) != ("c", "a")]
-    found = scene(
+    found = model(
         T.replace("f(t, t)", "f(t, t): observed") + "1: p(x) and f(x, y) => p(y)\n" + "\n".join(links)
     )
     (knowledge,) = found.knowledge
@@ -290,7 +290,7 @@ def test_too_many_cells_are_told_with_their_predicates() -> None:
     names = [f"p{i}" for i in range(13)]
     text = 'type t = {"a", "b"}\n' + "".join(f"predicate {n}(t)\n" for n in names)
     with pytest.raises(NotLiftableError) as error:
-        scene(text + "0.1: " + " or ".join(f"{n}(x)" for n in names))
+        model(text + "0.1: " + " or ".join(f"{n}(x)" for n in names))
     assert "p0, p1" in str(error.value)
     assert "hang together about one constant, which makes 8,192 cells; at most 4,096 are taken" in str(
         error.value

@@ -56,12 +56,12 @@ def tabulations(count: int, start: int, most: bool = False) -> Iterator[Tabulate
 
 def in_slot(slot: Slot, tabulated: Tabulated, pool: int, cell: int) -> bool:
     """Whether the elements of a pool are in a slot when they are in a cell."""
-    elements = tabulated.scene.pools[pool].range
+    elements = tabulated.model.pools[pool].range
     if isinstance(elements, int):
         here = slot.constant in (None, elements) and elements not in slot.excluded
     else:
         here = slot.constant is None
-    family = tabulated.scene.families[tabulated.scene.pools[pool].family]
+    family = tabulated.model.families[tabulated.model.pools[pool].family]
     return here and all(int(family.values(own)[cell]) in allowed for own, allowed in slot.literals)
 
 
@@ -111,7 +111,7 @@ def test_tables_of_pairs_are_those_of_loops_over_their_atoms(most: bool) -> None
     compared = 0
     for tabulated in tabulations(8, 700, most):
         for link, made in tabulated.tables.items():
-            for pattern in tabulated.scene.knowledge[link[0]].patterns:
+            for pattern in tabulated.model.knowledge[link[0]].patterns:
                 summed, shares = made.summed(pattern).detach(), made.shares(pattern)
                 for cells in itertools.product(*(range(len(kinds)) for kinds in made.kinds)):
                     if compared > 1200:
@@ -143,11 +143,11 @@ def test_cells_that_are_one_profile_are_treated_alike() -> None:
     """By all usual tables and all terms over counts; those of one state by unusual tables too."""
     merged = 0
     for tabulated in tabulations(20, 730):
-        scene = tabulated.scene
+        model = tabulated.model
         for number, cells in enumerate(tabulated.cells):
-            pool = scene.pools[number]
-            family = scene.families[pool.family]
-            classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
+            pool = model.pools[number]
+            family = model.families[pool.family]
+            classes = np.unique(model.elements[pool.family].class_of[pool.elements])
             weights = tabulated.weights[pool.family].detach().numpy()[classes]
             possible = (weights > -np.inf).any(0)
             assert ((cells.state >= 0) == possible).all() and ((cells.profile >= 0) == possible).all()
@@ -157,15 +157,15 @@ def test_cells_that_are_one_profile_are_treated_alike() -> None:
                 for link, made in tabulated.tables.items():
                     if number not in link[1:] or link in tabulated.flat:
                         continue
-                    table = made.summed(scene.knowledge[link[0]].patterns[0]).detach().numpy()
+                    table = made.summed(model.knowledge[link[0]].patterns[0]).detach().numpy()
                     left, right = (kinds[alike] for kinds in made.kinds)
                     if number == link[1]:
                         assert (table[left] == table[left[0]]).all()
                     if number == link[2]:
                         assert (table[:, right] == table[:, right[:1]]).all()
-                for term in scene.terms.counts:
+                for term in model.terms.counts:
                     for slot in term.slots if term.single is None else ():
-                        if slot.literals and number in scene.pools_in(slot):
+                        if slot.literals and number in model.pools_in(slot):
                             holds = family.holding(slot.literals)[alike]
                             assert holds.all() or not holds.any()
             for state in range(cells.states):
@@ -210,7 +210,7 @@ def test_which_tables_say_nothing_of_two_elements_together(stated: str, flat: bo
     tabulated = summation.tabulated
     assert bool(tabulated.flat) == flat
     for link in tabulated.flat:
-        table = tabulated.tables[link].summed(summation.scene.knowledge[link[0]].patterns[0]).numpy()
+        table = tabulated.tables[link].summed(summation.model.knowledge[link[0]].patterns[0]).numpy()
         apart = table - table[:, :1] - table[:1] + table[0, 0]
         assert np.abs(apart).max() <= SEPARABLE * (1 + np.abs(table).max())
 
@@ -255,18 +255,18 @@ def test_shares_that_differ_by_their_last_digits_do_not_depend() -> None:
 
 def test_how_many_pairs_a_link_has() -> None:
     (summation,) = problem(people(5) + '0.7: f(x, "c1") and p(x)\n0.1: f(x, y) and p(x) and q(y)').summations
-    scene = summation.scene
+    model = summation.model
     for link in summation.tabulated.tables:
-        one, other = (len(scene.pools[i]) for i in link[1:])
-        assert pair_count(scene, link) == (one * (one - 1) // 2 if link[1] == link[2] else one * other)
-    assert sum(pair_count(scene, link) for link in summation.tabulated.tables) == 10
+        one, other = (len(model.pools[i]) for i in link[1:])
+        assert pair_count(model, link) == (one * (one - 1) // 2 if link[1] == link[2] else one * other)
+    assert sum(pair_count(model, link) for link in summation.tabulated.tables) == 10
 
 
 def test_an_unusual_pair_is_worth_what_it_has_beyond_a_usual_one() -> None:
     text = people(4) + '0.7: p(x) and f(x, y) => p(y)\nf("c0", "c1")\nnot f("c2", "c3")\nf("c3", "c1") ~ 0.9'
     (summation,) = problem(text).summations
     tabulated = summation.tabulated
-    (knowledge,) = summation.scene.knowledge
+    (knowledge,) = summation.model.knowledge
     assert len(knowledge.patterns) == 4
     for pattern in range(1, 4):
         extra = tabulated.unusual(0, pattern, 0, 0)
@@ -365,7 +365,7 @@ def test_shares_where_nothing_is_possible_are_shares_still(algebra: str) -> None
         arrays.full(made.potential.shape, -math.inf),
         made.trust,
     )
-    pattern = summation.scene.knowledge[0].patterns[0]
+    pattern = summation.model.knowledge[0].patterns[0]
     assert (barred.summed(pattern) == -math.inf).all()
     for share in barred.shares(pattern):
         assert np.isfinite(share).all() and share.sum(2) == pytest.approx(np.ones(share.shape[:2]))

@@ -45,14 +45,14 @@ STRUCTURES = [
 
 def atoms_of(part: RegionPart, variable: int, graph: Graph) -> list[list[Any]]:
     """The latent ground atoms of each element that a variable counts."""
-    scene, counts = part.summation.scene, part.propagation.counts
-    bunches = part.summation.bunches.all
-    pools = [bunches[variable].pool] if counts.layout is None else counts.counted.axes[variable].pools
+    model, counts = part.summation.model, part.propagation.counts
+    element_groups = part.summation.element_groups.all
+    pools = [element_groups[variable].pool] if counts.layout is None else counts.counted.axes[variable].pools
     found = []
     for pool in pools:
-        family = scene.families[scene.pools[pool].family]
-        constants = scene.program.domain(family.type).values.to_pylist()
-        for element in scene.pools[pool].elements:
+        family = model.families[model.pools[pool].family]
+        constants = model.program.domain(family.type).values.to_pylist()
+        for element in model.pools[pool].elements:
             atoms = [(own.predicate, (constants[element],)) for own in family.owns]
             found.append([atom for atom in atoms if atom in graph.sizes])
     return found if counts.elements[variable] > 1 else [[a for atoms in found for a in atoms]]
@@ -168,7 +168,7 @@ def test_regions_of_some_constants_are_all_ground_ones(
 def of_one(part: RegionPart, variable: int, belief: np.ndarray, region: engine_graph.Region) -> float:
     """What a region believes of one atom of a variable."""
     counted = part.propagation.counts.variables[variable]
-    pool = part.summation.bunches.all[variable].pool
+    pool = part.summation.element_groups.all[variable].pool
     if part.propagation.counts.layout is not None:
         pool = part.propagation.counts.counted.axes[variable].pools[0]
     cells = part.summation.tabulated.cells[pool]

@@ -171,18 +171,18 @@ class _Open(NamedTuple):
         return -self.order
 
 
-def probabilities(made: ChoiceConstraints, literals: Sequence[int], budget: Budget) -> list[float]:
+def probabilities(constraints: ChoiceConstraints, literals: Sequence[int], budget: Budget) -> list[float]:
     """Compute the probability of each literal given the evidence, without a limit of time.
 
     Raises ``ContradictionError`` where the evidence holds in no world.
     """
-    left = Unfinished.of(made.task(literals), budget)
+    left = Unfinished.of(constraints.task(literals), budget)
     while (counted := left.solved(math.inf)) is None:
         budget.check()
         if left.failure is not None:
             raise left.failure
     if counted[0] == -math.inf:
-        raise impossible_evidence(made.smallest_evidence(budget))
+        raise impossible_evidence(constraints.smallest_evidence(budget))
     shares = left.spread(counted[1])
     return [share_of(shares, literal) for literal in literals]
 
@@ -275,9 +275,9 @@ class Unfinished:
             written = [x for v in sorted(task.written) for x in (2 * v, 2 * v + 1)]
             subject = Subject(task.net, frozenset(task.weighted), written)
             self.beside = Beside(subject, self.search.rank, self.budget)
-        made = self.beside.advanced(self.search.work, until)
-        counted = None if made is None else made.counted(task.log_weights)
-        if made is not None and counted is None:
+        finished = self.beside.advanced(self.search.work, until)
+        counted = None if finished is None else finished.counted(task.log_weights)
+        if finished is not None and counted is None:
             self.beside.give_up()
         return counted
 

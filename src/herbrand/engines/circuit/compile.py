@@ -105,9 +105,9 @@ def compiled(
         if beside is None:
             gates = frozenset(variable for variable in written if net.gates[variable])
             beside = Beside(Subject(net, gates), problem.rank, budget)
-        made = beside.advanced(compilation.work, math.inf)
-        if made is not None:
-            return made.circuit(problem.written)
+        diagrams = beside.advanced(compilation.work, math.inf)
+        if diagrams is not None:
+            return diagrams.circuit(problem.written)
     return circuit
 
 

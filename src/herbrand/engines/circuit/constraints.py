@@ -181,13 +181,13 @@ class Constraints:
         it that is positive and within the sum of the remaining weights."""
         weights, number = _positive(weighted, least)
         rest = list(accumulate(reversed(weights.values()), initial=0))[::-1]
-        levels, made = [{number}], 0
+        levels, count = [{number}], 0
         for weight, most in zip(weights.values(), rest[1:], strict=True):
             needs = {need for before in levels[-1] for need in (before, before - weight)}
             levels.append({need for need in needs if 0 < need <= most})
-            made += len(levels[-1])
+            count += len(levels[-1])
             budget.check()
-            budget.claim(BYTES_A_NEED * made, "the totals of a sum of what is uncertain")
+            budget.claim(BYTES_A_NEED * count, "the totals of a sum of what is uncertain")
         gates = dict[int, int]()
         steps = [*zip(levels, weights.items(), rest[1:], strict=False)]
         for level, (literal, weight), most in reversed(steps):

@@ -120,13 +120,13 @@ def _eliminate(
     own = system[atom]
     for user in users.pop(atom):
         bodies = system[user]
-        made: list[Body[Atom]] = []
+        combined: list[Body[Atom]] = []
         for needed in [needed for needed in bodies if atom in needed]:
             literal = bodies.pop(needed)
             for under, below in own.items():
                 if user not in under:
-                    made.append(((needed - {atom}) | under, net.every([literal, below])))
-        for needed, literal in _joined(net, made).items():
+                    combined.append(((needed - {atom}) | under, net.every([literal, below])))
+        for needed, literal in _joined(net, combined).items():
             bodies[needed] = net.either([bodies[needed], literal]) if needed in bodies else literal
         if bodies.get(frozenset()) == TRUE:
             system[user] = {frozenset(): TRUE}

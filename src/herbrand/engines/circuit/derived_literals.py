@@ -34,11 +34,11 @@ class DerivedLiterals:
         self,
         grounding: Grounding,
         stated: Callable[[Atom], int],
-        made: ChoiceConstraints,
+        constraints: ChoiceConstraints,
         budget: Budget,
         text: Callable[[Atom], str],
     ) -> None:
-        self._grounding, self._stated, self._made = grounding, stated, made
+        self._grounding, self._stated, self._made = grounding, stated, constraints
         self._budget, self._text = budget, text
         self.literals: dict[Atom, int] = {}
         self.instances: dict[Atom, list[Instance]] = {}

@@ -187,15 +187,15 @@ class Making:
 
     def counted(self, log_weights: np.ndarray) -> Counted | None:
         """The log-weight and the shares; ``None`` where the total weight underflows to 0."""
-        made, weights = self._made, log_weights[self._decided]
+        diagrams, weights = self._made, log_weights[self._decided]
         sums = np.logaddexp(weights[:, 0], weights[:, 1])
-        numbers = np.empty(2 * int(made.at[NODES]))
+        numbers = np.empty(2 * int(diagrams.at[NODES]))
         chances = np.exp(weights - sums[:, None])
-        loops.run_often(measure, 2 * len(numbers), made.nodes, len(numbers) // 2, chances, numbers)
-        weight, shares = numbers[made.edges[self._known]], np.zeros(2 * self._variables)
+        loops.run_often(measure, 2 * len(numbers), diagrams.nodes, len(numbers) // 2, chances, numbers)
+        weight, shares = numbers[diagrams.edges[self._known]], np.zeros(2 * self._variables)
         if weight > 0:
-            shares[self._written] = numbers[made.edges[self._slots]] / weight
-        elif made.edges[self._known] != NEVER:
+            shares[self._written] = numbers[diagrams.edges[self._slots]] / weight
+        elif diagrams.edges[self._known] != NEVER:
             return None
         return float(sums.sum()) + (math.log(weight) if weight > 0 else -math.inf), shares
 
@@ -242,19 +242,20 @@ class _Writing:
     def begun(self) -> tuple[Rows, Diagrams]:
         """The rows, and diagrams that hold the decisions alone."""
         rows = rows_of(self._rows, self._targets)
-        made = Diagrams.empty(rows, len(self._decided), len(self._levels))
+        diagrams = Diagrams.empty(rows, len(self._decided), len(self._levels))
         with np.errstate(over="ignore"):
-            loops.run_often(decide, PLAIN_STEP * len(self._decided), made, self._decided)
-        return rows, made
+            loops.run_often(decide, PLAIN_STEP * len(self._decided), diagrams, self._decided)
+        return rows, diagrams
 
 
-def _grown(made: Diagrams, budget: Budget) -> Diagrams:
+def _grown(diagrams: Diagrams, budget: Budget) -> Diagrams:
     budget.claim(
-        4 * (made.nodes.nbytes + made.keys.nbytes + made.values.nbytes), "diagrams of what is uncertain"
+        4 * (diagrams.nodes.nbytes + diagrams.keys.nbytes + diagrams.values.nbytes),
+        "diagrams of what is uncertain",
     )
-    nodes, keys, values = made.nodes, made.keys, made.values
-    if made.at[NODES] + 1 > len(nodes):
+    nodes, keys, values = diagrams.nodes, diagrams.keys, diagrams.values
+    if diagrams.at[NODES] + 1 > len(nodes):
         nodes = np.concatenate([nodes, np.zeros_like(nodes)])
     else:
         keys, values = larger(keys, values)
-    return made._replace(nodes=nodes, keys=keys, values=values)
+    return diagrams._replace(nodes=nodes, keys=keys, values=values)

@@ -145,14 +145,14 @@ class CircuitEngine:
         return self._over(program, question, ChoiceConstraints(whole))
 
     @collector_paused()
-    def _over(self, program: Program, question: Question, made: ChoiceConstraints) -> CircuitState:
+    def _over(self, program: Program, question: Question, constraints: ChoiceConstraints) -> CircuitState:
         """Express the program and the question as constraints."""
-        worlds = Worlds(ground(in_cells(program), self.budget, MOST_GROUNDINGS), self.budget, made)
+        worlds = Worlds(ground(in_cells(program), self.budget, MOST_GROUNDINGS), self.budget, constraints)
         evidence = worlds.ground.evidence
         refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
         worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # once: each call visits all instances
         worlds.add_formulas()
-        if made.whole:
+        if constraints.whole:
             worlds.solve_choices()
         listed, queried = _asked(worlds, question)
         closed = [one for formula in question.formulas for one in instances(formula, program)]
@@ -215,8 +215,8 @@ class CircuitEngine:
     def _telling(self, state: CircuitState) -> Circuit:
         """The circuit with the literals of every choice; raises ``ContradictionError`` where no world is
         left."""
-        made, budget = state.worlds.made, state.worlds.budget
-        circuit, weights = made.circuit(state.literals, budget, sums=False)
+        constraints, budget = state.worlds.made, state.worlds.budget
+        circuit, weights = constraints.circuit(state.literals, budget, sums=False)
         if circuit.total(weights) == -math.inf:
             raise _contradiction(state.worlds)
         return circuit

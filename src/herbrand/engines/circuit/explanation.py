@@ -67,11 +67,11 @@ class _Rates:
 
     def __init__(self, worlds: Worlds, literal: int, choices: Sequence[Drawn]) -> None:
         self._literal, self._choices, self._budget = literal, choices, worlds.budget
-        made = worlds.made
-        self._none = [negated(made.net.either(drawn.outcomes)) for drawn in choices]
+        constraints = worlds.made
+        self._none = [negated(constraints.net.either(drawn.outcomes)) for drawn in choices]
         outcomes = [outcome for drawn in choices for outcome in drawn.outcomes]
         self._circuit: Circuit
-        self._circuit, self._weights = made.circuit([literal, *outcomes, *self._none], worlds.budget)
+        self._circuit, self._weights = constraints.circuit([literal, *outcomes, *self._none], worlds.budget)
         self.size = len(outcomes)
         is_possible = self._circuit.total(self._scaled(-math.inf)) > -math.inf
         self._nothing = -math.inf if is_possible else VANISHING

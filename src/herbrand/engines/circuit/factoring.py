@@ -99,18 +99,18 @@ class _Factoring:
         for gate in own:
             for literal in self.inputs[gate]:
                 having[literal].append(gate)
-        left, made = dict.fromkeys(own), list[int]()
+        left, products = dict.fromkeys(own), list[int]()
         for shared, gates in sorted(having.items(), key=lambda pair: -len(pair[1])):
             if (
                 len(gates) > 1
                 and self._uses[shared >> 1] == len(gates)
                 and all(gate in left for gate in gates)
             ):
-                made.append(negated(self._shared(place, shared, gates)))
+                products.append(negated(self._shared(place, shared, gates)))
                 for gate in gates:
                     del left[gate]
         taken = set(own).difference(left)
-        return [*(x for x in literals if not (x & 1 and x >> 1 in taken)), *made]
+        return [*(x for x in literals if not (x & 1 and x >> 1 in taken)), *products]
 
     def _is_own(self, gate: int) -> bool:
         """Whether a gate is an alternative of one gate and used nowhere else."""

@@ -82,8 +82,8 @@ class Nodes:
         heapq.heapify(queue)
         while len(queue) > 1:
             (_, one), (height, other) = heapq.heappop(queue), heapq.heappop(queue)
-            made = self._number((TIMES, (one, other)), height + 1)
-            heapq.heappush(queue, (height + 1, made))
+            number = self._number((TIMES, (one, other)), height + 1)
+            heapq.heappush(queue, (height + 1, number))
         return queue[0][1] if queue else ONE
 
     def sum(self, kids: Sequence[int]) -> int:
@@ -119,33 +119,33 @@ class Nodes:
 
     def _divided(self, root: int, factor: int, factors: Sequence[frozenset[int]]) -> int:
         """The node divided by one of its factors."""
-        made = {factor: ONE}
+        quotients = {factor: ONE}
         for node in range(factor + 1, root + 1):
             if factor not in factors[node]:
                 continue
             kids = self._below(node)
             if self._is_sum(node):
-                made[node] = self.sum([made[kid] for kid in kids])
+                quotients[node] = self.sum([quotients[kid] for kid in kids])
             else:
-                made[node] = self.product([made.get(kid, kid) for kid in kids])
-        return made[root]
+                quotients[node] = self.product([quotients.get(kid, kid) for kid in kids])
+        return quotients[root]
 
     def circuit(self, circuit: Circuit, leaf: Callable[[int], int]) -> int:
         """Add a circuit and return its root; ``leaf`` gives the node of a literal's weight."""
-        made = {FALSE_NODE: ZERO, TRUE_NODE: ONE}
+        literals = {FALSE_NODE: ZERO, TRUE_NODE: ONE}
         free = 2 + 2 * circuit.variables
         for node in _below(circuit):
-            if node in made:
+            if node in literals:
                 continue
             if node < free:
-                made[node] = leaf(node - 2)
+                literals[node] = leaf(node - 2)
             elif node < free + circuit.variables:
-                made[node] = self.sum([leaf(2 * (node - free)), leaf(2 * (node - free) + 1)])
+                literals[node] = self.sum([leaf(2 * (node - free)), leaf(2 * (node - free) + 1)])
             else:
                 join = self.product if circuit.kinds[node] == PRODUCT else self.sum
                 kids = circuit.kids[circuit.starts[node] : circuit.starts[node + 1]]
-                made[node] = join([made[kid] for kid in kids.tolist()])
-        return made[circuit.root]
+                literals[node] = join([literals[kid] for kid in kids.tolist()])
+        return literals[circuit.root]
 
     def form(self, roots: Sequence[int], largest: bool = False) -> Form:
         """The form of all nodes that these roots use, level by level."""

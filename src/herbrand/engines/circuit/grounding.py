@@ -263,7 +263,7 @@ class Grounding:
 
     def instances(self) -> list[Instance]:
         """All instances so far, after asking for the atoms under their ``not`` and in their counts."""
-        made: list[Instance] = []
+        collected: list[Instance] = []
         done = 0
         while done < len(self._found):
             for plan, binding, held in list(self._found.values())[done:]:
@@ -272,8 +272,8 @@ class Grounding:
                 if absent is not None:
                     parts = (part for total in plan.totals for part in total.parts)
                     counted = tuple(self._counted(part, binding) for part in parts)
-                    made.append(Instance(plan, binding, held, absent, counted))
-        return made
+                    collected.append(Instance(plan, binding, held, absent, counted))
+        return collected
 
     def rules(self) -> dict[Atom, list[Instance]]:
         """Instances that may make each atom true; heads that no call has asked for are left out."""

@@ -234,7 +234,7 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
             return None
         types.update(clause.types)
     slots = _Slots(clause, dict(zip((v.name for v in variables), clause.head, strict=True)), facts)
-    made = tuple(
+    lowered_heads = tuple(
         Head(
             unvalued(head).predicate,
             slots.of_terms(leaf_terms(head), signature.predicates[unvalued(head).predicate].column_types),
@@ -250,7 +250,9 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
         for variable, root in zip(variables, clause.head, strict=True)
         if root in slots.numbers
     )
-    return Lowered(number, statement, made, start, finds, checks, absent, totals, sizes, own, columns)
+    return Lowered(
+        number, statement, lowered_heads, start, finds, checks, absent, totals, sizes, own, columns
+    )
 
 
 def _terms(head: Atom | ValueIs, chance: Chance | None) -> tuple[object, ...]:

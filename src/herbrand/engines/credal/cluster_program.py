@@ -199,38 +199,38 @@ class TableProgram:
 
 def table_program(part: NetworkPart, scopes: Sequence[Collection[int]] = ()) -> TableProgram:
     """The program of all distributions that satisfy a part's sentences; each scope lies within one table."""
-    made = Assembly()
-    cases = CaseTables(int(made.variables(1, 1.0, 1.0)[0]))
+    assembly = Assembly()
+    cases = CaseTables(int(assembly.variables(1, 1.0, 1.0)[0]))
     if part.graph.core:
-        cases.add(_core_table(made, part, cases.total))
+        cases.add(_core_table(assembly, part, cases.total))
     for cluster in reversed(clusters_of(part, scopes)):
-        cases.add(_cluster_table(made, cluster, cases, part))
+        cases.add(_cluster_table(assembly, cluster, cases, part))
     for sentence in part.sentences:
-        _add_sentence(made, cases, sentence)
-    program = made.program()
+        _add_sentence(assembly, cases, sentence)
+    program = assembly.program()
     conditional = np.zeros(program.size, bool)
     conditional[program.products[:, 1]] = True
     return TableProgram(program, cases, np.flatnonzero(~conditional))
 
 
-def _cluster_table(made: Assembly, cluster: Cluster, cases: CaseTables, part: NetworkPart) -> CaseTable:
+def _cluster_table(assembly: Assembly, cluster: Cluster, cases: CaseTables, part: NetworkPart) -> CaseTable:
     neighbours, parents = cluster.neighbours, cluster.parents
     count = 2 ** len(neighbours)
-    whole = made.variables(count, 0.0, 1.0) if neighbours else np.array([cases.total])
-    holds, rest = made.variables(count, 0.0, 1.0), made.variables(count, 0.0, 1.0)
+    whole = assembly.variables(count, 0.0, 1.0) if neighbours else np.array([cases.total])
+    holds, rest = assembly.variables(count, 0.0, 1.0), assembly.variables(count, 0.0, 1.0)
     if neighbours:
-        made.shares(whole, *cases.smallest(neighbours).cases_of(neighbours))
-    made.shares(whole, np.concatenate([holds, rest]), np.tile(np.arange(count), 2))
+        assembly.shares(whole, *cases.smallest(neighbours).cases_of(neighbours))
+    assembly.shares(whole, np.concatenate([holds, rest]), np.tile(np.arange(count), 2))
     if set(parents) != set(neighbours):
-        theta = _conditional(made, cluster.atom, parents, part)
-        made.products(holds, theta[_cases_of(neighbours, parents)], whole)
+        theta = _conditional(assembly, cluster.atom, parents, part)
+        assembly.products(holds, theta[_cases_of(neighbours, parents)], whole)
     return CaseTable((*neighbours, cluster.atom), whole, holds, rest)
 
 
-def _core_table(made: Assembly, part: NetworkPart, total: int) -> CaseTable:
+def _core_table(assembly: Assembly, part: NetworkPart, total: int) -> CaseTable:
     core = part.graph.core
-    table = CaseTable(core, made.variables(2 ** len(core), 0.0, 1.0), None)
-    made.shares(np.array([total]), *table.cases_of(()))
+    table = CaseTable(core, assembly.variables(2 ** len(core), 0.0, 1.0), None)
+    assembly.shares(np.array([total]), *table.cases_of(()))
     inside = set(core)
     for atom in core:
         _, parents, others = part.graph.statement(atom)
@@ -238,17 +238,20 @@ def _core_table(made: Assembly, part: NetworkPart, total: int) -> CaseTable:
         if not others:
             continue
         around = (*parents, *others)
-        theta = _conditional(made, atom, parents, part)
-        whole, both = made.variables(2 ** len(around), 0.0, 1.0), made.variables(2 ** len(around), 0.0, 1.0)
-        made.shares(whole, *table.cases_of(around))
+        theta = _conditional(assembly, atom, parents, part)
+        whole, both = (
+            assembly.variables(2 ** len(around), 0.0, 1.0),
+            assembly.variables(2 ** len(around), 0.0, 1.0),
+        )
+        assembly.shares(whole, *table.cases_of(around))
         variables, which = table.cases_of((*around, atom))
         holds = which % 2 == 1
-        made.shares(both, variables[holds], which[holds] // 2)
-        made.products(both, theta[_cases_of(around, parents)], whole)
+        assembly.shares(both, variables[holds], which[holds] // 2)
+        assembly.products(both, theta[_cases_of(around, parents)], whole)
     return table
 
 
-def _conditional(made: Assembly, atom: int, parents: Sequence[int], part: NetworkPart) -> np.ndarray:
+def _conditional(assembly: Assembly, atom: int, parents: Sequence[int], part: NetworkPart) -> np.ndarray:
     """Variables for P(atom | case of the parents), within the intervals that sentences give single cases.
 
     Where these leave no value the range is [0, 1]: that case of the parents must then have probability 0.
@@ -256,10 +259,10 @@ def _conditional(made: Assembly, atom: int, parents: Sequence[int], part: Networ
     named = (part.sentences[number] for number in part.mentions[atom])
     lower, upper = single_case_intervals(atom, parents, named)
     empty = lower > upper
-    return made.variables(2 ** len(parents), np.where(empty, 0.0, lower), np.where(empty, 1.0, upper))
+    return assembly.variables(2 ** len(parents), np.where(empty, 0.0, lower), np.where(empty, 1.0, upper))
 
 
-def _add_sentence(made: Assembly, cases: CaseTables, sentence: Sentence) -> None:
+def _add_sentence(assembly: Assembly, cases: CaseTables, sentence: Sentence) -> None:
     """Add ``lower P(given) <= P(event) <= upper P(given)``, in terms of P(event) and P(given, not event).
 
     ``(1 - lower) P(event) >= lower P(given, not event)`` takes no difference of probabilities, and rounded
@@ -270,16 +273,16 @@ def _add_sentence(made: Assembly, cases: CaseTables, sentence: Sentence) -> None
     other = cases.probability(sentence.atoms, given & ~sentence.event)
     if sentence.lower == sentence.upper and np.diff(complement(sentence.lower)) == 0:
         difference = event.times(1 - sentence.lower).minus(other, sentence.lower)
-        made.row(difference.variables, difference.factors, 0.0, 0.0)
+        assembly.row(difference.variables, difference.factors, 0.0, 0.0)
         return
     if sentence.lower > 0:
         kept = float(complement(sentence.lower).high)
         difference = event.times(kept).minus(other, sentence.lower)
-        made.row(difference.variables, difference.factors, 0.0, np.inf)
+        assembly.row(difference.variables, difference.factors, 0.0, np.inf)
     if sentence.upper < 1:
         kept = float(complement(sentence.upper).low)
         difference = event.times(kept).minus(other, sentence.upper)
-        made.row(difference.variables, difference.factors, -np.inf, 0.0)
+        assembly.row(difference.variables, difference.factors, -np.inf, 0.0)
 
 
 def _cases_of(around: Sequence[int], parents: Sequence[int]) -> np.ndarray:

@@ -130,8 +130,8 @@ def ends_of(
     if masses is not None:
         lower = _at_vertices(masses, True, clock, ends_left)
         return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
-    made = table_program(part, [query.atoms])
-    program, objective = _asked(made, query, clock, ends_left)
+    tables = table_program(part, [query.atoms])
+    program, objective = _asked(tables, query, clock, ends_left)
     return Ends(
         _end(program, objective, query, True, clock, ends_left),
         _end(program, objective, query, False, clock, ends_left - 1),
@@ -167,33 +167,33 @@ def _end(
 
 def is_consistent(part: NetworkPart, clock: Clock) -> bool:
     """Whether some distribution satisfies a part's sentences; True too where time ends without a proof."""
-    made = table_program(part)
+    tables = table_program(part)
     try:
-        _solved(made.program, Linear(np.array([made.cases.total]), np.ones(1)), True, clock, 1)
+        _solved(tables.program, Linear(np.array([tables.cases.total]), np.ones(1)), True, clock, 1)
     except InfeasibleError:
         return False
     return True
 
 
 def _asked(
-    made: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
+    tables: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
 ) -> tuple[PolynomialProgram, Linear]:
     """The program to solve, and the linear function to minimise and maximise.
 
     Given a condition, its own range is computed first, and the program is scaled so that P(condition) = 1.
     """
     if query.given is None:
-        return made.program, made.cases.probability(query.atoms, query.event)
-    given = made.cases.probability(query.atoms, query.given)
-    both = made.cases.probability(query.atoms, query.event & query.given)
-    program = tightened(made.program)
+        return tables.program, tables.cases.probability(query.atoms, query.event)
+    given = tables.cases.probability(query.atoms, query.given)
+    both = tables.cases.probability(query.atoms, query.event & query.given)
+    program = tightened(tables.program)
     if program is None:
         raise InfeasibleError
     most = min(greatest(program, given), _solved(program, given, False, clock, ends_left + 2).bound)
     if most <= 0:
         raise ImpossibleConditionError
     least = max(0.0, _solved(program, given, True, clock, ends_left + 1).bound)
-    scaled = _scaled(made, program, least, most)
+    scaled = _scaled(tables, program, least, most)
     return scaled.with_row(given.variables, given.factors, 1.0, 1.0), both
 
 
@@ -206,18 +206,20 @@ def greatest(program: PolynomialProgram, objective: Linear) -> float:
     return float(np.nextafter(shares.sum() * (1 + 1e-12), np.inf)) if (shares != 0).any() else 0.0
 
 
-def _scaled(made: TableProgram, program: PolynomialProgram, least: float, most: float) -> PolynomialProgram:
+def _scaled(
+    table_program: TableProgram, program: PolynomialProgram, least: float, most: float
+) -> PolynomialProgram:
     """The program in units of P(condition) in [``least``, ``most``]: P(true) is at least 1 / ``most``.
 
     Lower ends become 0; upper ends are multiplied by 1 / ``least``, and are infinite where it is 0.
     """
     lower, upper = program.lower.copy(), program.upper.copy()
-    tables = np.unique(np.concatenate([made.table_variables, [made.cases.total]]))
+    tables = np.unique(np.concatenate([table_program.table_variables, [table_program.cases.total]]))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = np.nextafter(np.float64(1.0) / least, np.inf)
         upper[tables] = np.where(upper[tables] > 0, np.nextafter(upper[tables] * times, np.inf), 0.0)
     lower[tables] = 0.0
-    lower[made.cases.total] = np.nextafter(1 / most, 0.0)
+    lower[table_program.cases.total] = np.nextafter(1 / most, 0.0)
     return replace(program, lower=lower, upper=upper)
 
 

@@ -48,13 +48,13 @@ def begun(
         raise _cannot_mix(compiled, error) from None
     except ImpossibleError:
         raise contradiction(compiled.program, budget, "gibbs") from None
-    made = network(graph, blocks)
+    blocked = network(graph, blocks)
     values = np.zeros((count, graph.axis_count), np.int64)
     holding = np.zeros((count, graph.factor_count), np.int64)
-    start = chosen(begin, count * operations(made))
+    start = chosen(begin, count * operations(blocked))
     for chain in range(count):
-        start(made, values[chain], holding[chain], random(chain).random(len(blocks)))
-    return compiled, Chains(made, values, holding)
+        start(blocked, values[chain], holding[chain], random(chain).random(len(blocks)))
+    return compiled, Chains(blocked, values, holding)
 
 
 def _cannot_mix(compiled: Compiled, error: TooLargeError) -> UnsupportedError:

@@ -29,8 +29,8 @@ class Summed(Protocol):
     """A summation, or an object in place of one, that gives expected counts, also with an element clamped."""
 
     tabulated: Tabulated
-    scene: ExchangeableModel
-    bunches: ElementGroups
+    model: ExchangeableModel
+    element_groups: ElementGroups
 
     def sums(self, clamp: Clamp | None = None) -> Sums: ...
 
@@ -46,7 +46,7 @@ class AtomProbabilities:
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """Probability of each value of these atoms [atom, value]."""
-        types = self.summation.scene.program.signature.predicates[predicate].types
+        types = self.summation.model.program.signature.predicates[predicate].types
         if len(types) < 2:
             return self._own(types[0] if types else PROPOSITIONS, Own(predicate))[codes]
         return self._binary(predicate, codes)
@@ -55,28 +55,30 @@ class AtomProbabilities:
 
     def _own(self, type_name: str, own: Own) -> np.ndarray:
         """Probability of each value of each element's own atom [element, value]."""
-        scene = self.summation.scene
-        index = scene.family_with(type_name, own)
-        family = scene.families[index]
-        of_cell = np.eye(scene.program.value_count(own.predicate))[family.values(own)]
-        own_shares = np.zeros((scene.elements[index].count, of_cell.shape[1]))
-        for number, bunch in enumerate(self.summation.bunches.all):
-            if scene.pools[bunch.pool].family == index:
-                own_shares[bunch.elements] = self.cells_of(number) @ of_cell
+        model = self.summation.model
+        index = model.family_with(type_name, own)
+        family = model.families[index]
+        of_cell = np.eye(model.program.value_count(own.predicate))[family.values(own)]
+        own_shares = np.zeros((model.elements[index].count, of_cell.shape[1]))
+        for number, element_group in enumerate(self.summation.element_groups.all):
+            if model.pools[element_group.pool].family == index:
+                own_shares[element_group.elements] = self.cells_of(number) @ of_cell
         return own_shares
 
     def cells_of(self, number: int) -> np.ndarray:
         """Probability of each cell for the elements of a group."""
-        bunch = self.summation.bunches.all[number]
-        states = self.sums.states[number] / len(bunch)
-        return self._within_states(bunch).T @ states
+        element_group = self.summation.element_groups.all[number]
+        states = self.sums.states[number] / len(element_group)
+        return self._within_states(element_group).T @ states
 
-    def _within_states(self, bunch: ElementGroup) -> np.ndarray:
+    def _within_states(self, element_group: ElementGroup) -> np.ndarray:
         """Share of each cell within its state [state, cell]."""
         tabulated = self.summation.tabulated
-        cells = tabulated.cells[bunch.pool]
+        cells = tabulated.cells[element_group.pool]
         weights = (
-            tabulated.weights[self.summation.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
+            tabulated.weights[self.summation.model.pools[element_group.pool].family][element_group.klass]
+            .detach()
+            .numpy()
         )
         shares = np.zeros((cells.states, len(weights)))
         for state in range(cells.states):
@@ -89,48 +91,48 @@ class AtomProbabilities:
     # Atoms of two elements
 
     def _binary(self, predicate: str, codes: np.ndarray) -> np.ndarray:
-        scene = self.summation.scene
-        width = scene.evidence.sizes(predicate)[1]
-        group = scene.group_with(predicate)
+        model = self.summation.model
+        width = model.evidence.sizes(predicate)[1]
+        group = model.group_with(predicate)
         rows, columns = np.divmod(codes, width)
-        families = scene.groups[group].families
-        same_order = scene.program.signature.predicates[predicate].types == scene.groups[group].types
+        families = model.groups[group].families
+        same_order = model.program.signature.predicates[predicate].types == model.groups[group].types
         if not same_order:
             rows, columns = columns, rows
         table = self._between(group, predicate)
-        shares = table[self.bunch_of[families[0]][rows], self.bunch_of[families[1]][columns]]
+        shares = table[self.group_of_element[families[0]][rows], self.group_of_element[families[1]][columns]]
         unusual, values = self._unusual(group, predicate, width, same_order)
         at = places_among(unusual, codes)
         shares[at >= 0] = values[at[at >= 0]]
-        if scene.groups[group].within:
+        if model.groups[group].within:
             own = Own(predicate, diagonal=True)
             diagonal = rows == columns
             if diagonal.any():
-                shares[diagonal] = self._own(scene.groups[group].types[0], own)[rows[diagonal]]
+                shares[diagonal] = self._own(model.groups[group].types[0], own)[rows[diagonal]]
         return shares
 
     @cached_property
-    def bunch_of(self) -> tuple[np.ndarray, ...]:
+    def group_of_element(self) -> tuple[np.ndarray, ...]:
         """For each family, the number of each element's group."""
-        scene = self.summation.scene
-        numbers = tuple(np.empty(elements.count, np.int64) for elements in scene.elements)
-        for number, bunch in enumerate(self.summation.bunches.all):
-            numbers[scene.pools[bunch.pool].family][bunch.elements] = number
+        model = self.summation.model
+        numbers = tuple(np.empty(elements.count, np.int64) for elements in model.elements)
+        for number, element_group in enumerate(self.summation.element_groups.all):
+            numbers[model.pools[element_group.pool].family][element_group.elements] = number
         return numbers
 
     def _between(self, group: int, predicate: str) -> np.ndarray:
         """Probabilities of atoms for usual pairs of elements of two groups [group, group, value]."""
-        scene = self.summation.scene
-        atoms = scene.groups[group].atoms
-        bunches = self.summation.bunches.all
-        by_pair = np.zeros((len(bunches), len(bunches), scene.program.value_count(predicate)))
-        pattern = scene.knowledge[group].patterns[0]
+        model = self.summation.model
+        atoms = model.groups[group].atoms
+        element_groups = self.summation.element_groups.all
+        by_pair = np.zeros((len(element_groups), len(element_groups), model.program.value_count(predicate)))
+        pattern = model.knowledge[group].patterns[0]
         for link, tables in self.summation.tabulated.tables.items():
             if link[0] != group:
                 continue
             ways = [way for way in (True, False) if (predicate, way) in atoms]
             shares = {way: tables.share(pattern, (predicate, way)) for way in ways}
-            here = [[n for n, b in enumerate(bunches) if b.pool == pool] for pool in link[1:]]
+            here = [[n for n, b in enumerate(element_groups) if b.pool == pool] for pool in link[1:]]
             for one in here[0]:
                 for other in here[1]:
                     if link[1] == link[2] and one > other:
@@ -147,17 +149,17 @@ class AtomProbabilities:
         summation = self.summation
         if link in summation.tabulated.flat:
             return None
-        bunches = summation.bunches.all
-        if one == other and len(bunches[one]) < 2:
+        element_groups = summation.element_groups.all
+        if one == other and len(element_groups[one]) < 2:
             return np.zeros([summation.tabulated.cells[pool].profiles for pool in link[1:]])
-        if {one, other} <= summation.bunches.whole_pools:
+        if {one, other} <= summation.element_groups.whole_pools:
             pools = (link[1], link[2])
             turned_pools = (link[2], link[1])
             straight = pools in self.sums.pairs
             expected = self.sums.pairs[pools] if straight else self.sums.pairs[turned_pools].T
             if link[1] == link[2]:
                 expected = (expected + expected.T) / 2
-            return expected / pair_count(summation.scene, link)
+            return expected / pair_count(summation.model, link)
         return self._by_clamping(one, other)
 
     def _by_clamping(self, one: int, other: int) -> np.ndarray:
@@ -166,7 +168,9 @@ class AtomProbabilities:
         for profile, probability in enumerate(profiles):
             if probability <= 0:
                 rows.append(
-                    np.zeros(self.summation.tabulated.cells[self.summation.bunches.all[other].pool].profiles)
+                    np.zeros(
+                        self.summation.tabulated.cells[self.summation.element_groups.all[other].pool].profiles
+                    )
                 )
                 continue
             conditional = self._profiles(other, self._clamped(one, profile), one, profile)
@@ -175,10 +179,10 @@ class AtomProbabilities:
 
     def _profiles(self, number: int, sums: Sums, held: int = -1, profile: int = -1) -> np.ndarray:
         """Probability of each profile for an element of a group, other than the clamped one."""
-        bunch = self.summation.bunches.all[number]
-        cells = self.summation.tabulated.cells[bunch.pool]
+        element_group = self.summation.element_groups.all[number]
+        cells = self.summation.tabulated.cells[element_group.pool]
         expected = np.bincount(cells.profile_of, sums.states[number], cells.profiles)
-        count = len(bunch)
+        count = len(element_group)
         if held == number:
             expected[profile] -= 1
             count -= 1
@@ -214,7 +218,7 @@ class AtomProbabilities:
         """Codes of the atoms of unusual pairs, ascending, and their probabilities."""
         codes, values = (
             [np.empty(0, np.int64)],
-            [np.empty((0, self.summation.scene.program.value_count(predicate)))],
+            [np.empty((0, self.summation.model.program.value_count(predicate)))],
         )
         for left, right, forward, backward in self._unusual_pairs(group, predicate):
             for first, second, value in ((left, right, forward), (right, left, backward)):
@@ -233,14 +237,14 @@ class AtomProbabilities:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]]:
         """Left and right elements of pairs with the same probabilities, and these for the atom in each
         direction."""
-        scene, summation = self.summation.scene, self.summation
-        knowledge = scene.knowledge[group]
-        families = scene.groups[group].families
-        for settled, pattern, left, right in summation.bunches.settled:
+        model, summation = self.summation.model, self.summation
+        knowledge = model.knowledge[group]
+        families = model.groups[group].families
+        for settled, pattern, left, right in summation.element_groups.settled:
             if settled == group:
                 here = knowledge.pattern_of == pattern
                 for place, pool in enumerate((left, right)):
-                    here &= scene.pool_of[families[place]][knowledge.pairs[:, place]] == pool
+                    here &= model.pool_of[families[place]][knowledge.pairs[:, place]] == pool
                 pairs = knowledge.pairs[here]
                 joint = np.ones((1, 1))
                 yield (
@@ -250,15 +254,22 @@ class AtomProbabilities:
                 )
         for (number, tie), expected in self.sums.ties.items():
             if tie.group == group:
-                bunch, hub = summation.bunches.all[number], summation.bunches.hubs[tie.hub]
-                joint = expected / len(bunch)
-                hubs = np.repeat(hub.elements, len(bunch))
+                element_group, hub = (
+                    summation.element_groups.all[number],
+                    summation.element_groups.hubs[tie.hub],
+                )
+                joint = expected / len(element_group)
+                hubs = np.repeat(hub.elements, len(element_group))
                 if tie.left:
-                    means = self._pattern_means(group, predicate, tie.pattern, bunch.pool, hub.pool, joint.T)
-                    yield bunch.elements, hubs, *means
+                    means = self._pattern_means(
+                        group, predicate, tie.pattern, element_group.pool, hub.pool, joint.T
+                    )
+                    yield element_group.elements, hubs, *means
                 else:
-                    means = self._pattern_means(group, predicate, tie.pattern, hub.pool, bunch.pool, joint)
-                    yield hubs, bunch.elements, *means
+                    means = self._pattern_means(
+                        group, predicate, tie.pattern, hub.pool, element_group.pool, joint
+                    )
+                    yield hubs, element_group.elements, *means
 
     def _pattern_means(
         self, group: int, predicate: str, pattern: int, left: int, right: int, joint: np.ndarray
@@ -266,9 +277,9 @@ class AtomProbabilities:
         """Mean shares of the atom in each direction, for pairs of a pattern; ``joint``: probability of the
         two states."""
         summation = self.summation
-        of_group = summation.scene.groups[group]
+        of_group = summation.model.groups[group]
         link, is_turned = summation.tabulated.link(group, left, right)
-        shown = summation.scene.knowledge[group].patterns[pattern]
+        shown = summation.model.knowledge[group].patterns[pattern]
         if is_turned:
             shown, joint, left, right = turned(of_group, shown), joint.T, right, left
         tables = summation.tabulated.tables[link]

@@ -71,9 +71,11 @@ def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[froz
     axes."""
     cells = summation.tabulated.cells
     total, rows = Cost(), {}
-    for number in summation.bunches.whole_pools:
-        bunch = summation.bunches.all[number]
-        rows[frozenset((bunch.pool,))] = splits(len(bunch), cells[bunch.pool].profiles)
+    for number in summation.element_groups.whole_pools:
+        element_group = summation.element_groups.all[number]
+        rows[frozenset((element_group.pool,))] = splits(
+            len(element_group), cells[element_group.pool].profiles
+        )
     axes, more = _polynomials(summation, budget)
     for shape in axes:
         rows[frozenset(shape.counts)] = _rows(summation, shape)
@@ -88,8 +90,8 @@ def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[froz
 def _pair_tables(summation: Summation) -> Cost:
     """Cost of the pair tables: each is passed over for each pattern of evidence, for its sums and for its
     shares."""
-    tables, knowledge = summation.tabulated.tables, summation.scene.knowledge
-    entries = {link: made.potential.numel() for link, made in tables.items()}
+    tables, knowledge = summation.tabulated.tables, summation.model.knowledge
+    entries = {link: table.potential.numel() for link, table in tables.items()}
     operations = sum(PASSES * count * len(knowledge[link[0]].patterns) for link, count in entries.items())
     return Cost(operations, KEPT * max(entries.values(), default=0) * BYTES_A_NUMBER)
 
@@ -110,22 +112,24 @@ def largest_table(
 
 def clamps(summation: Summation, predicates: Collection[str]) -> int:
     """Number of sums with an element clamped that reading the atoms of these predicates takes."""
-    tabulated, bunches = summation.tabulated, summation.bunches
-    several = {b.pool for number, b in enumerate(bunches.all) if number not in bunches.whole_pools}
+    tabulated, element_groups = summation.tabulated, summation.element_groups
+    several = {
+        b.pool for number, b in enumerate(element_groups.all) if number not in element_groups.whole_pools
+    }
     clamped = {
         link[1]
         for link in set(tabulated.tables) - tabulated.flat
         if several & set(link[1:])
-        if any(name in predicates for name, _ in tabulated.scene.groups[link[0]].atoms)
+        if any(name in predicates for name, _ in tabulated.model.groups[link[0]].atoms)
     }
-    return sum(tabulated.cells[b.pool].profiles for b in bunches.all if b.pool in clamped)
+    return sum(tabulated.cells[b.pool].profiles for b in element_groups.all if b.pool in clamped)
 
 
 def _rows(summation: Summation, shape: PolynomialShape) -> float:
     """Upper bound of the number of possible count vectors."""
     bound = 1.0
     for pool in shape.counts:
-        bound *= splits(len(summation.scene.pools[pool]), summation.tabulated.cells[pool].profiles)
+        bound *= splits(len(summation.model.pools[pool]), summation.tabulated.cells[pool].profiles)
     return min(bound, shape.entries)
 
 
@@ -144,12 +148,12 @@ def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialS
     The hub with the smallest product is next. A step changes the products of a few other hubs only, and only
     these are measured again, since networks have thousands of hubs.
     """
-    hubs = summation.bunches.hubs
+    hubs = summation.element_groups.hubs
     states = [summation.tabulated.cells[hub.pool].states for hub in hubs]
     waiting = {
-        number: _shape(summation, number, bunch)
-        for number, bunch in enumerate(summation.bunches.all)
-        if number not in summation.bunches.whole_pools
+        number: _shape(summation, number, element_group)
+        for number, element_group in enumerate(summation.element_groups.all)
+        if number not in summation.element_groups.whole_pools
     }
     holding = _holders(waiting, len(hubs))
 
@@ -159,7 +163,7 @@ def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialS
     sizes = [size_at(hub) for hub in range(len(hubs))]
     queue = [(size, hub) for hub, size in enumerate(sizes)]
     heapify(queue)
-    total, fresh = Cost(), itertools.count(len(summation.bunches.all))
+    total, fresh = Cost(), itertools.count(len(summation.element_groups.all))
     while queue:
         budget.check()
         size, hub = heappop(queue)
@@ -214,16 +218,21 @@ def _multiplied(shapes: list[PolynomialShape], states: Sequence[int]) -> tuple[P
     return result, cost
 
 
-def _shape(summation: Summation, number: int, bunch: ElementGroup) -> PolynomialShape:
-    cells = summation.tabulated.cells[bunch.pool]
-    hubs = frozenset(tie.hub for tie in bunch.ties)
-    if number < len(summation.bunches.hubs):
-        return PolynomialShape(hubs | {number}, {bunch.pool: (1,) * max(0, cells.profiles - 1)})
-    family = summation.scene.pools[bunch.pool].family
-    weights = summation.tabulated.weights[family][bunch.klass].detach().numpy()
+def _shape(summation: Summation, number: int, element_group: ElementGroup) -> PolynomialShape:
+    cells = summation.tabulated.cells[element_group.pool]
+    hubs = frozenset(tie.hub for tie in element_group.ties)
+    if number < len(summation.element_groups.hubs):
+        return PolynomialShape(hubs | {number}, {element_group.pool: (1,) * max(0, cells.profiles - 1)})
+    family = summation.model.pools[element_group.pool].family
+    weights = summation.tabulated.weights[family][element_group.klass].detach().numpy()
     possible = {int(profile) for profile in cells.profile[(weights > -math.inf) & (cells.profile >= 0)]}
     return PolynomialShape(
-        hubs, {bunch.pool: tuple(len(bunch) + 1 if k in possible else 1 for k in range(1, cells.profiles))}
+        hubs,
+        {
+            element_group.pool: tuple(
+                len(element_group) + 1 if k in possible else 1 for k in range(1, cells.profiles)
+            )
+        },
     )
 
 
@@ -235,16 +244,16 @@ def _named(rows: Mapping[frozenset[int], float]) -> tuple[dict[int, str], dict[s
 
 def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[str, float]) -> Structure:
     """The tables over counts, and the axes along which they are linear."""
-    scene, shared = summation.scene, Counter(names.values())
+    model, shared = summation.model, Counter(names.values())
     linear: dict[tuple[str, ...], frozenset[str]] = {}
     for _, one, other in set(summation.tabulated.tables) - summation.tabulated.flat:
         linear[tuple(sorted({names[one], names[other]}))] = frozenset()
-    for term in scene.terms.counts:
+    for term in model.terms.counts:
         if term.single is None:
-            scope = tuple(sorted({names[pool] for pool in scene.pools_with(term)}))
+            scope = tuple(sorted({names[pool] for pool in model.pools_with(term)}))
             lines = frozenset(
                 names[pool]
-                for pool in scene.linear_in(term)
+                for pool in model.linear_in(term)
                 if shared[names[pool]] == 1 and summation.tabulated.cells[pool].profiles == 2
             )
             linear[scope] = linear[scope] & lines if scope in linear else lines

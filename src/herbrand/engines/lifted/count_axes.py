@@ -37,7 +37,7 @@ FLOAT = arrays.float64
 class Clamp:
     """One element of a group (hubs come first in the numbering) is clamped to one profile."""
 
-    bunch: int
+    element_group: int
     profile: int
 
 
@@ -67,7 +67,7 @@ class Gathering:
     by which totals are differentiated."""
 
     tabulated: Tabulated
-    bunches: ElementGroups
+    element_groups: ElementGroups
     states: Sequence[Array]
     ties: Mapping[tuple[int, Tie], Array]
     clamp: Clamp | None = None
@@ -78,98 +78,106 @@ class Gathering:
 
     def axes(self) -> list[Axis]:
         """The axes: one for each set of pools that evidence links."""
-        clamped = None if self.clamp is None else self.clamp.bunch
-        alone = [number for number in self.bunches.whole_pools if number != clamped]
+        clamped = None if self.clamp is None else self.clamp.element_group
+        alone = [number for number in self.element_groups.whole_pools if number != clamped]
         joined = linked(self._without_hubs(list(self._polynomials(alone))), lambda one: one.pools)
         return [*map(self._direct, alone), *map(self._axis, joined)]
 
     def _polynomials(self, alone: Collection[int]) -> Iterator[Polynomial]:
         """A polynomial for each group that is no hub, and one for each hub's weights; groups in ``alone`` are
         left out."""
-        hub_count = len(self.bunches.hubs)
-        for number, bunch in enumerate(self.bunches.all):
+        hub_count = len(self.element_groups.hubs)
+        for number, element_group in enumerate(self.element_groups.all):
             if number in alone:
                 continue
-            weights = self._weights(number, bunch)
-            hubs, table = self._tied(number, bunch, weights)
+            weights = self._weights(number, element_group)
+            hubs, table = self._tied(number, element_group, weights)
             if number < hub_count:
-                yield self._hub(number, bunch, hubs, table)
+                yield self._hub(number, element_group, hubs, table)
                 continue
-            yield from self._others(number, bunch, hubs, table)
+            yield from self._others(number, element_group, hubs, table)
 
-    def _weights(self, number: int, bunch: ElementGroup) -> Array:
+    def _weights(self, number: int, element_group: ElementGroup) -> Array:
         """Log-weights of a group's elements [state]."""
-        pool = self.tabulated.scene.pools[bunch.pool]
-        cells = self.cells[bunch.pool]
-        raw = self.tabulated.weights[pool.family][bunch.klass]
+        pool = self.tabulated.model.pools[element_group.pool]
+        cells = self.cells[element_group.pool]
+        raw = self.tabulated.weights[pool.family][element_group.klass]
         kept = arrays.from_numpy(np.flatnonzero(cells.state >= 0))
         states = arrays.from_numpy(cells.state[cells.state >= 0])
         return self.tabulated.algebra.segment_sum(raw[kept], states, cells.states) + self.states[number]
 
-    def _tied(self, number: int, bunch: ElementGroup, weights: Array) -> tuple[tuple[int, ...], Array]:
+    def _tied(
+        self, number: int, element_group: ElementGroup, weights: Array
+    ) -> tuple[tuple[int, ...], Array]:
         """The weights with those of its ties: [states of each hub ..., state]."""
-        hubs = tuple(sorted({tie.hub for tie in bunch.ties}))
+        hubs = tuple(sorted({tie.hub for tie in element_group.ties}))
         table = weights.view(*[1] * len(hubs), -1)
-        for tie in bunch.ties:
-            extra = self._correction(bunch, tie) + self.ties[number, tie]
+        for tie in element_group.ties:
+            extra = self._correction(element_group, tie) + self.ties[number, tie]
             shape = [extra.shape[0] if hub == tie.hub else 1 for hub in hubs]
             table = table + extra.view(*shape, extra.shape[1])
         return hubs, table
 
-    def _correction(self, bunch: ElementGroup, tie: Tie) -> Array:
+    def _correction(self, element_group: ElementGroup, tie: Tie) -> Array:
         """Log-weight of an unusual pair less that of a usual one [hub's state, element's state]."""
-        hub = self.bunches.hubs[tie.hub]
+        hub = self.element_groups.hubs[tie.hub]
         if tie.left:
-            return self.tabulated.unusual(tie.group, tie.pattern, bunch.pool, hub.pool).T
-        return self.tabulated.unusual(tie.group, tie.pattern, hub.pool, bunch.pool)
+            return self.tabulated.unusual(tie.group, tie.pattern, element_group.pool, hub.pool).T
+        return self.tabulated.unusual(tie.group, tie.pattern, hub.pool, element_group.pool)
 
-    def _hub(self, number: int, bunch: ElementGroup, hubs: tuple[int, ...], table: Array) -> Polynomial:
-        if self.clamp is not None and self.clamp.bunch == number:
-            elsewhere = arrays.tensor([k != self.clamp.profile for k in self.cells[bunch.pool].profile_of])
+    def _hub(
+        self, number: int, element_group: ElementGroup, hubs: tuple[int, ...], table: Array
+    ) -> Polynomial:
+        if self.clamp is not None and self.clamp.element_group == number:
+            elsewhere = arrays.tensor(
+                [k != self.clamp.profile for k in self.cells[element_group.pool].profile_of]
+            )
             table = table.masked_fill(elsewhere, -math.inf)
         joint = (*hubs, number)
         order = sorted(range(len(joint)), key=lambda place: joint[place])
-        width = self._width(bunch.pool)
+        width = self._width(element_group.pool)
         table = table.permute(order)
         return Polynomial(
-            tuple(sorted(joint)), (bunch.pool,), (width,), table.reshape(*table.shape, *[1] * width)
+            tuple(sorted(joint)), (element_group.pool,), (width,), table.reshape(*table.shape, *[1] * width)
         )
 
     def _others(
-        self, number: int, bunch: ElementGroup, hubs: tuple[int, ...], table: Array
+        self, number: int, element_group: ElementGroup, hubs: tuple[int, ...], table: Array
     ) -> Iterator[Polynomial]:
-        cells = self.cells[bunch.pool]
+        cells = self.cells[element_group.pool]
         profiles = arrays.tensor(cells.profile_of)
         by_profile = self.tabulated.algebra.segment_sum(
             table.movedim(-1, 0), profiles, cells.profiles
         ).movedim(0, -1)
-        count = len(bunch)
-        width = self._width(bunch.pool)
-        if self.clamp is not None and self.clamp.bunch == number:
+        count = len(element_group)
+        width = self._width(element_group.pool)
+        if self.clamp is not None and self.clamp.element_group == number:
             count -= 1
             elsewhere = arrays.arange(cells.profiles) != self.clamp.profile
             one = of_equals(by_profile.masked_fill(elsewhere, -math.inf), 1, self.tabulated.algebra)
-            yield Polynomial(hubs, (bunch.pool,), (width,), cropped(one, len(hubs)))
-        if count and number not in self.bunches.largest and _slow_at_once(by_profile, count):
+            yield Polynomial(hubs, (element_group.pool,), (width,), cropped(one, len(hubs)))
+        if count and number not in self.element_groups.largest and _slow_at_once(by_profile, count):
             one = cropped(of_equals(by_profile, 1, self.tabulated.algebra), len(hubs))
-            yield from [Polynomial(hubs, (bunch.pool,), (width,), one)] * count
+            yield from [Polynomial(hubs, (element_group.pool,), (width,), one)] * count
         elif count:
-            made = cropped(of_equals(by_profile, count, self.tabulated.algebra), len(hubs))
-            yield Polynomial(hubs, (bunch.pool,), (width,), made)
+            polynomial = cropped(of_equals(by_profile, count, self.tabulated.algebra), len(hubs))
+            yield Polynomial(hubs, (element_group.pool,), (width,), polynomial)
 
     def _width(self, pool: int) -> int:
         return max(0, self.cells[pool].profiles - 1)
 
     def _direct(self, number: int) -> Axis:
-        bunch = self.bunches.all[number]
-        cells = self.cells[bunch.pool]
-        weights = self._weights(number, bunch)
+        element_group = self.element_groups.all[number]
+        cells = self.cells[element_group.pool]
+        weights = self._weights(number, element_group)
         by_profile = self.tabulated.algebra.segment_sum(
             weights, arrays.tensor(cells.profile_of), cells.profiles
         )
-        counts = arrays.from_numpy(compositions(len(bunch), cells.profiles).copy()).to(FLOAT)
+        counts = arrays.from_numpy(compositions(len(element_group), cells.profiles).copy()).to(FLOAT)
         return Axis(
-            (bunch.pool,), {bunch.pool: counts}, of_rows(by_profile, len(bunch), self.tabulated.algebra)
+            (element_group.pool,),
+            {element_group.pool: counts},
+            of_rows(by_profile, len(element_group), self.tabulated.algebra),
         )
 
     def _without_hubs(self, polynomials: Sequence[Polynomial]) -> list[Polynomial]:
@@ -180,13 +188,13 @@ class Gathering:
             for hub in polynomial.hubs:
                 around[hub].add(number)
         sizes = {hub: self._joint_size([waiting[n] for n in near]) for hub, near in around.items()}
-        for made in range(len(waiting), len(waiting) + len(around)):
+        for count in range(len(waiting), len(waiting) + len(around)):
             hub = min(sizes, key=lambda h: (sizes[h], h))
             touched = [waiting.pop(number) for number in sorted(around[hub])]
-            waiting[made] = self._summed_out(touched, hub)
+            waiting[count] = self._summed_out(touched, hub)
             beside = {other for polynomial in touched for other in polynomial.hubs} - {hub}
             for other in beside:
-                around[other] = around[other] - around[hub] | {made}
+                around[other] = around[other] - around[hub] | {count}
                 sizes[other] = self._joint_size([waiting[n] for n in around[other]])
             del sizes[hub], around[hub]
         return list(waiting.values())
@@ -197,11 +205,11 @@ class Gathering:
         joint = smallest
         for other in others:
             joint = multiplied(joint, other, self.tabulated.algebra)
-        pool = self.bunches.hubs[hub].pool
+        pool = self.element_groups.hubs[hub].pool
         return summed_out(joint, hub, pool, self.cells[pool].profile_of, self.tabulated.algebra)
 
     def _joint_size(self, touched: Sequence[Polynomial]) -> int:
-        hubs = {hub: self.cells[self.bunches.hubs[hub].pool].states for p in touched for hub in p.hubs}
+        hubs = {hub: self.cells[self.element_groups.hubs[hub].pool].states for p in touched for hub in p.hubs}
         counts: dict[int, tuple[int, ...]] = {}
         for p in touched:
             shape = iter(p.counts)
@@ -229,7 +237,7 @@ class Gathering:
             own = rows[:, start : start + width].to(FLOAT)
             start += width
             counts[pool] = arrays.cat(
-                [len(self.tabulated.scene.pools[pool]) - own.sum(1, keepdim=True), own], 1
+                [len(self.tabulated.model.pools[pool]) - own.sum(1, keepdim=True), own], 1
             )
         return Axis(joint.pools, counts, prior)
 

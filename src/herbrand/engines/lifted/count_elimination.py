@@ -96,12 +96,12 @@ class Structure:
         return self.entries(self.neighbours(axis))
 
     def _planned(self, summed: Axes, algebra: str, budget: Budget) -> CountElimination:
-        made = {self.neighbours(axis) for axis in summed}
+        new_scopes = {self.neighbours(axis) for axis in summed}
         kept = {scope for scope in self.linear if not set(scope) & set(summed)}
         alone = {(name,) for name in self.sizes if name not in summed}
         sizes = {name: int(size) for name, size in self.sizes.items() if name not in summed}
         entries = sum(self._around(axis) for axis in summed)
-        scopes = tuple(sorted({*made, *kept, *alone}))
+        scopes = tuple(sorted({*new_scopes, *kept, *alone}))
         try:
             whole = Contraction(scopes, (), sizes, algebra=algebra)
             planned = plan(whole, None, ANY_MACHINE, gradient=True, budget=budget)

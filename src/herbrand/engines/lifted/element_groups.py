@@ -70,22 +70,24 @@ class ElementGroups:
         """Groups without ties that contain all elements of their pool."""
         return frozenset(
             number
-            for number, bunch in enumerate(self.all)
-            if number >= len(self.hubs) and not bunch.ties and len(bunch) == self.sizes[bunch.pool]
+            for number, element_group in enumerate(self.all)
+            if number >= len(self.hubs)
+            and not element_group.ties
+            and len(element_group) == self.sizes[element_group.pool]
         )
 
     @cached_property
     def largest(self) -> frozenset[int]:
         """The largest group of each pool."""
         best: dict[int, int] = {}
-        for number, bunch in enumerate(self.all):
-            if bunch.pool not in best or len(bunch) > len(self.all[best[bunch.pool]]):
-                best[bunch.pool] = number
+        for number, element_group in enumerate(self.all):
+            if element_group.pool not in best or len(element_group) > len(self.all[best[element_group.pool]]):
+                best[element_group.pool] = number
         return frozenset(best.values())
 
 
 def element_groups_of(tabulated: Tabulated) -> ElementGroups:
-    scene = tabulated.scene
+    model = tabulated.model
     links, settled = _links(tabulated)
     hubs = _cover(links)
     number = {node: i for i, node in enumerate(hubs)}
@@ -98,25 +100,25 @@ def element_groups_of(tabulated: Tabulated) -> ElementGroups:
             else:
                 assert as_hub[0] is not None
                 ties[right].append(Tie(as_hub[0], group, pattern, False))
-    made = tuple(_bunch(tabulated, [node], ties[node]) for node in hubs)
+    hub_groups = tuple(_element_group(tabulated, [node], ties[node]) for node in hubs)
     alike: dict[object, list[Node]] = defaultdict(list)
     for node in ties:
         if node not in number:
             pool, klass = _place(tabulated, node)
             alike[pool, klass, tuple(sorted(ties[node]))].append(node)
-    others = [_bunch(tabulated, nodes, ties[nodes[0]]) for nodes in alike.values()]
+    others = [_element_group(tabulated, nodes, ties[nodes[0]]) for nodes in alike.values()]
     tied = [
         np.array([e for f, e in {*ties, *number} if f == family], np.int64)
-        for family in range(len(scene.families))
+        for family in range(len(model.families))
     ]
-    for index, pool in enumerate(scene.pools):
+    for index, pool in enumerate(model.pools):
         free = np.setdiff1d(pool.elements, tied[pool.family])
-        classes = scene.elements[pool.family].class_of[free]
+        classes = model.elements[pool.family].class_of[free]
         others += [ElementGroup(index, int(k), free[classes == k]) for k in np.unique(classes)]
-    return ElementGroups(made, tuple(others), settled, tuple(map(len, scene.pools)))
+    return ElementGroups(hub_groups, tuple(others), settled, tuple(map(len, model.pools)))
 
 
-def _bunch(tabulated: Tabulated, nodes: list[Node], ties: list[Tie]) -> ElementGroup:
+def _element_group(tabulated: Tabulated, nodes: list[Node], ties: list[Tie]) -> ElementGroup:
     pool, klass = _place(tabulated, nodes[0])
     return ElementGroup(pool, klass, np.array([element for _, element in nodes]), tuple(sorted(ties)))
 
@@ -124,24 +126,24 @@ def _bunch(tabulated: Tabulated, nodes: list[Node], ties: list[Tie]) -> ElementG
 def _place(tabulated: Tabulated, node: Node) -> tuple[int, int]:
     """Pool and class of an element."""
     family, element = node
-    scene = tabulated.scene
-    return int(scene.pool_of[family][element]), int(scene.elements[family].class_of[element])
+    model = tabulated.model
+    return int(model.pool_of[family][element]), int(model.elements[family].class_of[element])
 
 
 def _links(
     tabulated: Tabulated,
 ) -> tuple[dict[tuple[Node, Node], list[tuple[int, int]]], dict[tuple[int, int, int, int], int]]:
     """Unusual pairs by their elements; pairs whose elements have one state each are only counted."""
-    scene = tabulated.scene
+    model = tabulated.model
     links: dict[tuple[Node, Node], list[tuple[int, int]]] = defaultdict(list)
     settled: dict[tuple[int, int, int, int], int] = {}
     states = np.array([cells.states for cells in tabulated.cells])
-    for group, knowledge in enumerate(scene.knowledge):
+    for group, knowledge in enumerate(model.knowledge):
         if not len(knowledge.pairs):
             continue
-        left, right = scene.groups[group].families
+        left, right = model.groups[group].families
         pools = np.column_stack(
-            [scene.pool_of[left][knowledge.pairs[:, 0]], scene.pool_of[right][knowledge.pairs[:, 1]]]
+            [model.pool_of[left][knowledge.pairs[:, 0]], model.pool_of[right][knowledge.pairs[:, 1]]]
         )
         single = (states[pools] <= 1).all(1)
         rows = np.column_stack([pools, knowledge.pattern_of])[single]

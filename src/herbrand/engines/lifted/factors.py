@@ -45,8 +45,8 @@ class Factors:
     pairs: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @property
-    def scene(self) -> ExchangeableModel:
-        return self.tabulated.scene
+    def model(self) -> ExchangeableModel:
+        return self.tabulated.model
 
     @property
     def cells(self) -> tuple[Cells, ...]:
@@ -66,7 +66,7 @@ class Factors:
 
     def scope(self, term: CountTerm) -> Axes:
         """The axes on which a term about several elements depends."""
-        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(self.scene.pools_with(term))))
+        return tuple(dict.fromkeys(self.names[pool] for pool in sorted(self.model.pools_with(term))))
 
     def of_counts(self, term: CountTerm) -> Array:
         """Log-weights of a formula about several elements that no binary atom links, over its scope."""
@@ -78,7 +78,7 @@ class Factors:
     def line(self, term: CountTerm, pool: int) -> tuple[Array, Array]:
         """The table of a term that is linear in a pool's counts, as base + slope × the count of its second
         profile; both are over the scope, with one row along the pool's axis."""
-        count = float(len(self.scene.pools[pool]))
+        count = float(len(self.model.pools[pool]))
         ends = arrays.tensor([[count, 0.0], [0.0, count]], dtype=FLOAT)
         table = replace(self, counts={**self.counts, pool: ends}).of_counts(term)
         first, last = table.split(1, self.scope(term).index(self.names[pool]))
@@ -86,7 +86,7 @@ class Factors:
 
     def product(self, term: CountTerm, scope: Axes) -> Array:
         """Number of groundings of a term that hold, over its scope."""
-        sizes = {self.names[pool]: len(self.counts[pool]) for pool in self.scene.pools_with(term)}
+        sizes = {self.names[pool]: len(self.counts[pool]) for pool in self.model.pools_with(term)}
         table = arrays.ones([sizes[name] for name in scope], dtype=FLOAT)
         for number in term.numbers:
             table = table * self._number(number, scope)
@@ -115,10 +115,10 @@ class Factors:
     def _slot(self, slot: Slot, scope: Axes) -> Array:
         """Number of elements in a slot, over the scope's axes."""
         if not slot.literals:
-            return arrays.full([1] * len(scope), float(self.scene.elements_in(slot)), dtype=FLOAT)
+            return arrays.full([1] * len(scope), float(self.model.elements_in(slot)), dtype=FLOAT)
         total = arrays.zeros([1] * len(scope), dtype=FLOAT)
-        for pool in self.scene.pools_in(slot):
-            holds = self.scene.families[self.scene.pools[pool].family].holding(slot.literals)
+        for pool in self.model.pools_in(slot):
+            holds = self.model.families[self.model.pools[pool].family].holding(slot.literals)
             of_profile = arrays.from_numpy(holds[self.cells[pool].first_of(True)].astype(float))
             shape = [-1 if name == self.names[pool] else 1 for name in scope]
             total = total + (self.counts[pool] @ of_profile).view(shape)

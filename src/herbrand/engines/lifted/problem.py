@@ -113,14 +113,14 @@ def problem_of(
 
     Raises :class:`~herbrand.engines.lifted.terms.NotLiftableError`.
     """
-    scene = exchangeable_model_of(program, (*program.templates, *extra), evidence, by_class, budget)
+    model = exchangeable_model_of(program, (*program.templates, *extra), evidence, by_class, budget)
     algebra = algebra_named("maximum" if most else "log")
     numbers = numbers_of(program, scale).watch()
-    values = [range(program.value_count(name)) for name in scene.switches]
+    values = [range(program.value_count(name)) for name in model.switches]
     if math.prod(map(len, values)) > MOST_BRANCHES:
         raise NotLiftableError(f"pairs depend on {len(values)} propositions, whose values would all be tried")
     summations = tuple(
-        Summation(tabulated(scene, dict(zip(scene.switches, choice, strict=True)), numbers, algebra, budget))
+        Summation(tabulated(model, dict(zip(model.switches, choice, strict=True)), numbers, algebra, budget))
         for choice in product(*values)
     )
     elsewhere = [

@@ -67,7 +67,7 @@ class CountLayout:
 
     def linear_in(self, term: CountTerm) -> frozenset[str]:
         """The axes in which a term's table is linear, among those of one pool with two profiles."""
-        pools, cells = self.gathering.tabulated.scene.linear_in(term), self.gathering.cells
+        pools, cells = self.gathering.tabulated.model.linear_in(term), self.gathering.cells
         return frozenset(self._single[p] for p in pools if p in self._single and cells[p].profiles == 2)
 
     @cached_property
@@ -127,16 +127,16 @@ class Summation:
 
     def __init__(self, tabulated: Tabulated) -> None:
         self.tabulated = tabulated
-        self.scene = tabulated.scene
-        self.bunches = element_groups_of(tabulated)
+        self.model = tabulated.model
+        self.element_groups = element_groups_of(tabulated)
 
     @property
     def impossible(self) -> bool:
         """Whether evidence and hard statements leave some element without a possible cell."""
         weights = self.tabulated.weights
         return any(
-            not bool((weights[self.scene.pools[b.pool].family][b.klass].detach() > -math.inf).any())
-            for b in self.bunches.all
+            not bool((weights[self.model.pools[b.pool].family][b.klass].detach() > -math.inf).any())
+            for b in self.element_groups.all
         )
 
     def total(self) -> Array:
@@ -157,21 +157,23 @@ class Summation:
         factors = _factors(self.tabulated, axes)
         terms = tuple(
             (factors.scope(term), term)
-            for term in self.scene.terms.counts
+            for term in self.model.terms.counts
             if term.single is None or not term.single.literals
         )
         pairs = tuple(factors.of_pairs())
         return CountLayout(gathering, self.constant(), tuple(axes), factors, pairs, terms)
 
     def _gathering(self, clamp: Clamp | None) -> Gathering:
-        cells, bunches = self.tabulated.cells, self.bunches
-        states = [_zeros(cells[bunch.pool].states) for bunch in bunches.all]
+        cells, element_groups = self.tabulated.cells, self.element_groups
+        states = [_zeros(cells[element_group.pool].states) for element_group in element_groups.all]
         ties = {
-            (number, tie): _zeros(cells[bunches.hubs[tie.hub].pool].states, cells[bunch.pool].states)
-            for number, bunch in enumerate(bunches.all)
-            for tie in bunch.ties
+            (number, tie): _zeros(
+                cells[element_groups.hubs[tie.hub].pool].states, cells[element_group.pool].states
+            )
+            for number, element_group in enumerate(element_groups.all)
+            for tie in element_group.ties
         }
-        return Gathering(self.tabulated, bunches, states, ties, clamp)
+        return Gathering(self.tabulated, element_groups, states, ties, clamp)
 
     def _total(self, layout: CountLayout) -> Array:
         algebra = self.tabulated.algebra.name
@@ -179,13 +181,13 @@ class Summation:
         sizes = {name: size for name, size in layout.sizes.items() if name not in summed}
         scopes, tables = zip(*layout.tables(summed), strict=True)
         contraction = Contraction(scopes, (), sizes, algebra=algebra)
-        made = plan(contraction, [Statistics()] * len(scopes), ANY_MACHINE, gradient=True)
-        return run(made, [Dense(table.contiguous()) for table in tables]).to_dense()
+        contraction_plan = plan(contraction, [Statistics()] * len(scopes), ANY_MACHINE, gradient=True)
+        return run(contraction_plan, [Dense(table.contiguous()) for table in tables]).to_dense()
 
     def constant(self) -> Array:
         """Log-weight of unusual pairs whose elements have one state each."""
         total = arrays.zeros((), dtype=FLOAT)
-        for (group, pattern, left, right), times in self.bunches.settled.items():
+        for (group, pattern, left, right), times in self.element_groups.settled.items():
             total = total + times * self.tabulated.unusual(group, pattern, left, right)[0, 0]
         return total
 

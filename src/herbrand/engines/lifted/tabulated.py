@@ -63,7 +63,7 @@ class Tabulated:
     """A model with weights. ``weights`` [class, cell] for each family; ``tables`` and ``cells``; ``flat``:
     links whose tables need no counts."""
 
-    scene: ExchangeableModel
+    model: ExchangeableModel
     given: Mapping[str, int]
     algebra: Algebra
     numbers: Array
@@ -75,7 +75,7 @@ class Tabulated:
     def default(self, link: Link) -> Array:
         """Log-weight of a usual pair, its atoms summed out [left profile, right profile]."""
         rows, columns = (self.cells[pool].first_of(profiles=True) for pool in link[1:])
-        return self.tables[link].summed_at(self.scene.knowledge[link[0]].patterns[0], rows, columns)
+        return self.tables[link].summed_at(self.model.knowledge[link[0]].patterns[0], rows, columns)
 
     def log_weight(self, term: CountTerm) -> Array:
         assert term.weight is not None
@@ -90,10 +90,10 @@ class Tabulated:
     def unusual(self, group: int, pattern: int, left: int, right: int) -> Array:
         """Log-weight of a pair of a pattern less that of a usual pair [left state, right state]."""
         link, is_turned = self.link(group, left, right)
-        patterns = self.scene.knowledge[group].patterns
+        patterns = self.model.knowledge[group].patterns
         usual, special = patterns[0], patterns[pattern]
         if is_turned:
-            usual, special = (turned(self.scene.groups[group], p) for p in (usual, special))
+            usual, special = (turned(self.model.groups[group], p) for p in (usual, special))
         rows, columns = (self.cells[pool].first_of(profiles=False) for pool in link[1:])
         before, after = (self.tables[link].summed_at(p, rows, columns) for p in (usual, special))
         impossible = before == -math.inf
@@ -109,7 +109,7 @@ def numbers_of(program: Program, scale: float = 1.0) -> Array:
 
 
 def tabulated(
-    scene: ExchangeableModel,
+    model: ExchangeableModel,
     given: Mapping[str, int],
     numbers: Array,
     algebra: Algebra,
@@ -117,55 +117,55 @@ def tabulated(
 ) -> Tabulated:
     """A model with its weights. ``given``: values of the model's switches; ``numbers``: those of
     :func:`numbers_of`."""
-    links = _links(scene)
-    tables = {link: _tables(scene, link, given, numbers, algebra) for link in budget.each(links, 16)}
-    weights = [_own_weights(scene, family, given, numbers) for family in range(len(scene.families))]
-    flat = {link for link, made in tables.items() if _is_flat(scene, link, made)}
+    links = _links(model)
+    tables = {link: _tables(model, link, given, numbers, algebra) for link in budget.each(links, 16)}
+    weights = [_own_weights(model, family, given, numbers) for family in range(len(model.families))]
+    flat = {link for link, table in tables.items() if _is_flat(model, link, table)}
     for link in sorted(flat):
-        _fold(scene, link, tables[link], weights)
-    linked: list[dict[Link, PairTables]] = [{} for _ in scene.pools]
-    for link, made in tables.items():
-        linked[link[1]][link] = linked[link[2]][link] = made
+        _fold(model, link, tables[link], weights)
+    linked: list[dict[Link, PairTables]] = [{} for _ in model.pools]
+    for link, table in tables.items():
+        linked[link[1]][link] = linked[link[2]][link] = table
     cells = tuple(
-        _cells(scene, number, weights[pool.family].detach(), linked[number], flat)
-        for number, pool in enumerate(budget.each(scene.pools))
+        _cells(model, number, weights[pool.family].detach(), linked[number], flat)
+        for number, pool in enumerate(budget.each(model.pools))
     )
-    return Tabulated(scene, given, algebra, numbers, tuple(weights), tables, frozenset(flat), cells)
+    return Tabulated(model, given, algebra, numbers, tuple(weights), tables, frozenset(flat), cells)
 
 
-def _links(scene: ExchangeableModel) -> Iterator[Link]:
+def _links(model: ExchangeableModel) -> Iterator[Link]:
     """The links of each group: all two pools whose elements make pairs of it."""
-    sides = [tuple(len(scene.pools_of[family]) for family in group.families) for group in scene.groups]
+    sides = [tuple(len(model.pools_of[family]) for family in group.families) for group in model.groups]
     if sum(left * right for left, right in sides) > MOST_LINKS:
         raise NotLiftableError(
             f"formulas tell {max(map(max, sides)):,} constants apart, and each two of them would take a table"
         )
-    for number, group in enumerate(scene.groups):
-        left, right = (scene.pools_of[family] for family in group.families)
+    for number, group in enumerate(model.groups):
+        left, right = (model.pools_of[family] for family in group.families)
         for one in left:
             for other in right:
-                if not group.within or one < other or (one == other and len(scene.pools[one]) > 1):
+                if not group.within or one < other or (one == other and len(model.pools[one]) > 1):
                     yield number, one, other
 
 
 def _tables(
-    scene: ExchangeableModel, link: Link, given: Mapping[str, int], numbers: Array, algebra: Algebra
+    model: ExchangeableModel, link: Link, given: Mapping[str, int], numbers: Array, algebra: Algebra
 ) -> PairTables:
-    group = scene.groups[link[0]]
-    pools = [scene.pools[i] for i in link[1:]]
-    families = (scene.families[pools[0].family], scene.families[pools[1].family])
+    group = model.groups[link[0]]
+    pools = [model.pools[i] for i in link[1:]]
+    families = (model.families[pools[0].family], model.families[pools[1].family])
     return tables_of(group, families, (pools[0].range, pools[1].range), given, numbers, algebra)
 
 
-def pair_count(scene: ExchangeableModel, link: Link) -> int:
+def pair_count(model: ExchangeableModel, link: Link) -> int:
     """Number of pairs between the two pools of a link."""
-    one, other = (len(scene.pools[i]) for i in link[1:])
+    one, other = (len(model.pools[i]) for i in link[1:])
     return one * (one - 1) // 2 if link[1] == link[2] else one * other
 
 
-def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int], numbers: Array) -> Array:
+def _own_weights(model: ExchangeableModel, index: int, given: Mapping[str, int], numbers: Array) -> Array:
     """Log-weights of single elements, from terms and evidence [class, cell]."""
-    family, elements = scene.families[index], scene.elements[index]
+    family, elements = model.families[index], model.elements[index]
     possible = elements.possible.copy()
     if family.type == PROPOSITIONS:
         for own in family.owns:
@@ -173,11 +173,11 @@ def _own_weights(scene: ExchangeableModel, index: int, given: Mapping[str, int],
                 possible[:, family.values(own) != given[own.predicate]] = False
     weights = numbers[-1] * arrays.from_numpy(elements.opinions)
     weights = weights.masked_fill(arrays.from_numpy(~possible), -math.inf)
-    for term in scene.terms.counts:
+    for term in model.terms.counts:
         slot = term.single
-        if slot is None or not slot.literals or scene.family_with(slot.type, slot.literals[0][0]) != index:
+        if slot is None or not slot.literals or model.family_with(slot.type, slot.literals[0][0]) != index:
             continue
-        covered = _covered(slot, elements, scene.named[index])
+        covered = _covered(slot, elements, model.named[index])
         holds = arrays.from_numpy(np.outer(covered, family.holding(slot.literals)))
         if term.weight is None:
             weights = weights.masked_fill(holds, -math.inf)
@@ -197,9 +197,9 @@ def _covered(slot: Slot, elements: Elements, named: frozenset[int]) -> np.ndarra
     return covered
 
 
-def _is_flat(scene: ExchangeableModel, link: Link, tables: PairTables) -> bool:
+def _is_flat(model: ExchangeableModel, link: Link, tables: PairTables) -> bool:
     """Whether a link's table is a sum over its two elements, and each atom depends on one of them at most."""
-    pattern = scene.knowledge[link[0]].patterns[0]
+    pattern = model.knowledge[link[0]].patterns[0]
     table = tables.summed(pattern).detach().numpy()
     if not np.isfinite(table).all():
         return False
@@ -214,48 +214,48 @@ def swings(share: np.ndarray) -> tuple[float, float]:
     return float(np.abs(share - share[:, :1]).max()), float(np.abs(share - share[:1]).max())
 
 
-def _fold(scene: ExchangeableModel, link: Link, tables: PairTables, weights: list[Array]) -> None:
+def _fold(model: ExchangeableModel, link: Link, tables: PairTables, weights: list[Array]) -> None:
     """Add each element's part of a flat table to its weights, once for every partner that it has."""
-    pattern, first = scene.knowledge[link[0]].patterns[0], np.zeros(1, np.int64)
+    pattern, first = model.knowledge[link[0]].patterns[0], np.zeros(1, np.int64)
     left, right = (np.arange(len(kinds)) for kinds in tables.kinds)
     beside, below = tables.summed_at(pattern, left, first)[:, 0], tables.summed_at(pattern, first, right)[0]
     one, other = link[1:]
     if one == other:
         # The parts of both elements contain the corner of the table, which must count once for each pair.
-        _give(scene, one, (len(scene.pools[one]) - 1) * (beside - beside[0] / 2), weights)
+        _give(model, one, (len(model.pools[one]) - 1) * (beside - beside[0] / 2), weights)
         return
-    _give(scene, one, len(scene.pools[other]) * beside, weights)
-    _give(scene, other, len(scene.pools[one]) * (below - below[0]), weights)
+    _give(model, one, len(model.pools[other]) * beside, weights)
+    _give(model, other, len(model.pools[one]) * (below - below[0]), weights)
 
 
-def _give(scene: ExchangeableModel, number: int, extra: Array, weights: list[Array]) -> None:
-    pool = scene.pools[number]
+def _give(model: ExchangeableModel, number: int, extra: Array, weights: list[Array]) -> None:
+    pool = model.pools[number]
     rows = np.zeros(len(weights[pool.family]), dtype=bool)
-    rows[scene.elements[pool.family].class_of[pool.elements]] = True
+    rows[model.elements[pool.family].class_of[pool.elements]] = True
     weights[pool.family] = weights[pool.family] + arrays.from_numpy(rows)[:, None] * extra
 
 
 def _cells(
-    scene: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, PairTables], flat: set[Link]
+    model: ExchangeableModel, number: int, weights: Array, tables: Mapping[Link, PairTables], flat: set[Link]
 ) -> Cells:
     """The cells of a pool; ``tables``: those of its links."""
-    pool = scene.pools[number]
-    classes = np.unique(scene.elements[pool.family].class_of[pool.elements])
+    pool = model.pools[number]
+    classes = np.unique(model.elements[pool.family].class_of[pool.elements])
     possible = (weights[classes] > -math.inf).any(0).numpy()
     usual: list[np.ndarray] = []
     unusual: list[np.ndarray] = []
-    for link, made in tables.items():
-        patterns = scene.knowledge[link[0]].patterns
+    for link, pair_tables in tables.items():
+        patterns = model.knowledge[link[0]].patterns
         for place, pattern in enumerate(patterns):
             if place == 0 and link in flat and len(patterns) == 1:
                 continue
-            features = _features(made, pattern, number == link[1], number == link[2])
+            features = _features(pair_tables, pattern, number == link[1], number == link[2])
             (unusual if place or link in flat else usual).extend(features)
-            if place and scene.groups[link[0]].within:
-                other = turned(scene.groups[link[0]], pattern)
-                unusual += _features(made, other, number == link[1], number == link[2])
-    family = scene.families[pool.family]
-    usual += [family.holding(literals)[:, None].astype(float) for literals in scene.literals_of[number]]
+            if place and model.groups[link[0]].within:
+                other = turned(model.groups[link[0]], pattern)
+                unusual += _features(pair_tables, other, number == link[1], number == link[2])
+    family = model.families[pool.family]
+    usual += [family.holding(literals)[:, None].astype(float) for literals in model.literals_of[number]]
     profile = _numbered(usual, possible)
     return Cells(profile, _numbered([profile[:, None], *unusual], possible))
 

@@ -64,9 +64,9 @@ def _singled_out(
     inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
     contraction = Contraction(tuple(x.axes for x in known), axes, inside)
     try:
-        made = contract(contraction, [relations.relation(x) for x in known], relations.memory)
+        relation = contract(contraction, [relations.relation(x) for x in known], relations.memory)
     except BudgetError:
         return None
-    if not isinstance(made, Sparse):
-        return np.flatnonzero(made.to_dense().numpy().ravel())
-    return codes_of(made.indices, made.shape)
+    if not isinstance(relation, Sparse):
+        return np.flatnonzero(relation.to_dense().numpy().ravel())
+    return codes_of(relation.indices, relation.shape)

@@ -169,16 +169,16 @@ class MessagePlan(nn.Module):
             mask = self._present(leaf, present)
             if mask is not None:
                 masks[leaf] = mask * masks[leaf] if leaf in masks else mask
-        made = Prepared(registers, masks)
+        result = Prepared(registers, masks)
         for register, leaf in self.sources.items():
             if self.leaves[leaf].reading.source in facts:
-                made.read(self, register, facts)
+                result.read(self, register, facts)
         for step in self.early:
             registers[step.output] = step.operation(*(registers[one] for one in step.inputs))
         for number, group in enumerate(self.leaf_messages):
             if group.counts:
-                made.coefficients[number] = self._coefficient(group, weights, like, masks)
-        return made
+                result.coefficients[number] = self._coefficient(group, weights, like, masks)
+        return result
 
     def _present(self, leaf: int, present: Mapping[str, Tensor]) -> Tensor | None:
         """Whether all constants of each atom are present, [batch, dimensions of a leaf]."""
@@ -261,8 +261,8 @@ class MessagePlan(nn.Module):
                 if total is not None:
                     total = product.added(total, factors[0], factors[1], one.sign)
                 else:
-                    made = product(factors[0], factors[1])
-                    total = made if one.sign == 1 else made * one.sign
+                    total_product = product(factors[0], factors[1])
+                    total = total_product if one.sign == 1 else total_product * one.sign
                 continue
             assert one.arranged is not None
             part = one.arranged(registers[one.register])
@@ -461,12 +461,12 @@ class _Maker:
         plain = target is not None and target.sign < 0 and target.leaf not in self.masks and not self.ragged
         if target is not None and plain:  # the complement is taken after gathering, of fewer entries
             source = self.leaf_registers[target.leaf, 1]
-        made = self.registers.step(step, source, place, cost=cost)
+        register = self.registers.step(step, source, place, cost=cost)
         if plain:
-            made = self.registers.step(Complement(), made, cost=cost)
+            register = self.registers.step(Complement(), register, cost=cost)
         if target is not None:
             target = replace(target, gathered=step, index=place)
-        return Operand(axes, made, operand.level, None, target)
+        return Operand(axes, register, operand.level, None, target)
 
     def _reading(self, reading: Reading, place: int) -> Operand:
         """The leaf of a reading, or its complement, as an operand."""
@@ -576,9 +576,9 @@ class _Maker:
             return Operand(axes, register, KNOWN)
         key = ("counts", form)
         register = self.registers.known(key, lambda: torch.from_numpy(counts))
-        made = self.registers.new(OF_WEIGHTS)
-        self.values[made] = Values(shape, tuple(weights), register)
-        return Operand(axes, made, OF_WEIGHTS)
+        table_register = self.registers.new(OF_WEIGHTS)
+        self.values[table_register] = Values(shape, tuple(weights), register)
+        return Operand(axes, table_register, OF_WEIGHTS)
 
     def finished(self) -> tuple[tuple[LeafMessages, ...], tuple[Step, ...]]:
         """The messages to each leaf, and the steps that they need, in order."""
@@ -633,16 +633,16 @@ class _Maker:
     ) -> Message:
         target = one.operand.target
         assert target is not None
-        made = producers.get(one.register)
+        producer = producers.get(one.register)
         if (
-            made is not None
-            and isinstance(made.operation, PairProduct)
-            and made.operation.plain
+            producer is not None
+            and isinstance(producer.operation, PairProduct)
+            and producer.operation.plain
             and one.axes == one.operand.axes
             and target.gathered is None
             and uses[one.register] == 1
         ):
-            return Message(sign, step=made, target=target)
+            return Message(sign, step=producer, target=target)
         groups = [(axis,) if axis in one.axes else () for axis in one.operand.axes]
         return Message(sign, one.register, Arranged.of(one.axes, groups, sizes), target=target)
 

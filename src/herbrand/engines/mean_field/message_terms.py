@@ -256,16 +256,16 @@ class Tree:
     def _product(self, parts: Sequence[Operand], axes: Axes) -> Operand:
         """Multiply the parts pair by pair, known ones first, and sum over all axes but these."""
         parts = sorted(parts, key=lambda part: part.level)
-        made = parts[0]
+        result = parts[0]
         for number, part in enumerate(parts[1:], start=2):
             later = {axis for other in parts[number:] for axis in other.axes}
-            kept = [a for a in dict.fromkeys((*axes, *made.axes, *part.axes)) if a in later or a in axes]
-            present = tuple(a for a in kept if a in made.axes or a in part.axes)
-            made = self._pair(made, part, present)
-        present = tuple(a for a in axes if a in made.axes)
-        if set(present) != set(made.axes) or made.diagonals is not None:
-            made = self._arranged(made, present)
-        return made
+            kept = [a for a in dict.fromkeys((*axes, *result.axes, *part.axes)) if a in later or a in axes]
+            present = tuple(a for a in kept if a in result.axes or a in part.axes)
+            result = self._pair(result, part, present)
+        present = tuple(a for a in axes if a in result.axes)
+        if set(present) != set(result.axes) or result.diagonals is not None:
+            result = self._arranged(result, present)
+        return result
 
     def _arranged(self, operand: Operand, axes: Axes) -> Operand:
         step = Arranged.of(operand.axes, [(axis,) for axis in axes], self.sizes)
@@ -303,7 +303,7 @@ class Tree:
         (here,) = set(known.axes) - {there}
         if there in axes or here not in axes or other.level == KNOWN:
             return None
-        made = tuple(here if axis == there else axis for axis in other.axes)
+        renamed_axes = tuple(here if axis == there else axis for axis in other.axes)
         table, forward = known.diagonals, known.axes == (there, here)
         offsets = table.offsets if forward else tuple(-offset for offset in table.offsets)
         masks = table.rows
@@ -318,13 +318,15 @@ class Tree:
             if used
         ]
         step = Shift(other.axes.index(there), size, offsets, masked)
-        cost = ADDED * self._entries(made) * (1 + len(offsets))
-        register = self.registers.step(step, other.register, *inputs, cost=cost, entries=self._entries(made))
-        shifted = Operand(made, register, other.level)
+        cost = ADDED * self._entries(renamed_axes) * (1 + len(offsets))
+        register = self.registers.step(
+            step, other.register, *inputs, cost=cost, entries=self._entries(renamed_axes)
+        )
+        shifted = Operand(renamed_axes, register, other.level)
         return (
             shifted
-            if set(made) == set(axes)
-            else self._arranged(shifted, tuple(a for a in axes if a in made))
+            if set(renamed_axes) == set(axes)
+            else self._arranged(shifted, tuple(a for a in axes if a in renamed_axes))
         )
 
     def _entries(self, axes: Axes) -> int:
@@ -363,10 +365,14 @@ def joined(
     inside = Sizes({axis: sizes[axis] for axis in axes})
     contraction = Contraction(tuple(own for _, own in chosen), axes, inside)
     try:
-        made = contract(contraction, [relation for relation, _ in chosen], memory)
+        contracted = contract(contraction, [relation for relation, _ in chosen], memory)
     except BudgetError:
         return None
-    rows = made.indices if isinstance(made, Sparse) else np.argwhere(made.to_dense().numpy() != 0)
+    rows = (
+        contracted.indices
+        if isinstance(contracted, Sparse)
+        else np.argwhere(contracted.to_dense().numpy() != 0)
+    )
     return (axes, rows) if len(rows) <= MOST_ROWS else None
 
 
@@ -386,6 +392,6 @@ def gathering(
     start = int(index[0]) if len(index) and (np.diff(index) == 1).all() else None
     moved = None if places == tuple(range(len(axes))) else places
     step = Gathered(moved, first, first + len(own) - 1, start, len(index))
-    made = (*others[:first], ROW, *others[first:])
+    arrangement = (*others[:first], ROW, *others[first:])
     entries = len(rows) * math.prod(sizes.get(axis, 1) for axis in others)
-    return step, made, index.astype(np.int64), (ADDED if start is not None else GATHERED) * entries
+    return step, arrangement, index.astype(np.int64), (ADDED if start is not None else GATHERED) * entries

@@ -86,7 +86,7 @@ class PairProduct:
             one, other = (Arranged.of(a, end, sizes) for a, end in zip((left, right), ends, strict=True))
             return PairProduct(one, other, 0, None, None, ADDED * every)
         lead = (batch,) if batch else ()
-        made = (*batch, *first, *second)
+        output_axes = (*batch, *first, *second)
         rows = left == (*first, *summed) and len(summed) == len(second) == 1
         simple = rows or (len(first) == len(second) == 1 and len(batch) <= 1)
         groups = tuple((axis,) for axis in left) if rows else (*lead, first, summed)
@@ -94,8 +94,8 @@ class PairProduct:
             Arranged.of(left, groups, sizes),
             Arranged.of(right, (*lead, summed, second), sizes),
             3 if batch else 1 if rows else 2,
-            None if simple else tuple(_size((a,), sizes) for a in made),
-            None if made == output else tuple(made.index(axis) for axis in output),
+            None if simple else tuple(_size((a,), sizes) for a in output_axes),
+            None if output_axes == output else tuple(output_axes.index(axis) for axis in output),
             MULTIPLIED * every,
         )
 

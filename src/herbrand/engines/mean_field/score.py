@@ -112,8 +112,8 @@ class Leaves:
         key = self.key(reading)
         if key not in self.tensors:
             table = self.tables[reading.source]
-            made = table.leaf(self.marginals[reading.source], reading, self.batch is not None)
-            self.tensors[key] = [one.detach().requires_grad_() for one in made] if self.detached else made
+            leaf = table.leaf(self.marginals[reading.source], reading, self.batch is not None)
+            self.tensors[key] = [one.detach().requires_grad_() for one in leaf] if self.detached else leaf
             self.readings[key] = reading
         return self.tables[reading.source].relation(self.tensors[key], reading)
 

@@ -57,7 +57,8 @@ def heaviest(
 
     for node in graph.reachable(root):
         ways = [
-            _Way(made, clause_weight(made), tuple(map(part, made.parts))) for made in graph.instances[node]
+            _Way(instance, clause_weight(instance), tuple(map(part, instance.parts)))
+            for instance in graph.instances[node]
         ]
         ranked[node] = _Ranked(ways, accept)
         ranked[node].at(0)  # children first, so that calls nest less deeply

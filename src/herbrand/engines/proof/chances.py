@@ -292,9 +292,9 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
 def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]) -> None:
     counted = {statement.head.predicate for statement, _ in program.choices if isinstance(statement, Rule)}
     left = set(predicates) - counted
-    made = [part for name in sorted(left) for part in program.signature.predicates[name].aggregated]
-    uncertain = _uncertain(program) if made else set()
-    for called, aggregate in made:
+    aggregates = [part for name in sorted(left) for part in program.signature.predicates[name].aggregated]
+    uncertain = _uncertain(program) if aggregates else set()
+    for called, aggregate in aggregates:
         if called in uncertain:
             raise UnsupportedError(
                 f"{aggregate.function} is over {called}, which is uncertain",

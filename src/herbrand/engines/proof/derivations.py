@@ -79,7 +79,9 @@ class Derivations:
         return order
 
     def _below(self, node: Node) -> list[Node]:
-        return [part for made in self.instances[node] for part in made.parts if isinstance(part, Node)]
+        return [
+            part for instance in self.instances[node] for part in instance.parts if isinstance(part, Node)
+        ]
 
 
 def refuse_many(count: int) -> None:
@@ -132,9 +134,9 @@ class _Search:
             return []
         below: list[Node] = []
         for clause in self._plans.clauses(predicate):
-            for number, made in self._instances(clause, nodes, left):
-                self.found.instances[nodes[number]].append(made)
-                below += [part for part in made.parts if isinstance(part, Node)]
+            for number, instance in self._instances(clause, nodes, left):
+                self.found.instances[nodes[number]].append(instance)
+                below += [part for part in instance.parts if isinstance(part, Node)]
         return below
 
     def _instances(self, clause: Clause, nodes: list[Node], left: int | None) -> list[tuple[int, Instance]]:

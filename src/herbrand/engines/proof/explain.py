@@ -46,22 +46,22 @@ class _ReasonBuilder:
         weights = self._program.relation(fact.predicate).weights
         return 1.0 if weights is None else float(weights[fact.place])
 
-    def clause_weight(self, made: Instance) -> float:
-        rule = made.clause.weighted
+    def clause_weight(self, instance: Instance) -> float:
+        rule = instance.clause.weighted
         return 1.0 if rule is None else rule_number(rule)
 
     def reason(self, proof: ProofTree) -> Reason:
         """The reason for a proof; clauses of goals, parts of bodies and stated facts show their parts."""
-        made = proof.instance
+        instance = proof.instance
         parts = tuple(self._part(part) for part in proof.parts)
-        if made.clause.rule is None or PART_MARK in made.clause.predicate:
+        if instance.clause.rule is None or PART_MARK in instance.clause.predicate:
             if len(parts) == 1:
                 return Reason(parts[0].statement, parts[0].grounding, proof.weight, parts[0].parts)
-            is_goal = made.clause.predicate.startswith(GOAL)
-            text = self._goal if is_goal else str(made.clause).partition(" :- ")[2]
-            return Reason(text, self._grounding(made), proof.weight, parts)
-        text = statement_text(made.clause.rule)
-        return Reason(text, self._grounding(made), proof.weight, parts)
+            is_goal = instance.clause.predicate.startswith(GOAL)
+            text = self._goal if is_goal else str(instance.clause).partition(" :- ")[2]
+            return Reason(text, self._grounding(instance), proof.weight, parts)
+        text = statement_text(instance.clause.rule)
+        return Reason(text, self._grounding(instance), proof.weight, parts)
 
     def _part(self, part: ProofTree | Fact) -> Reason:
         if isinstance(part, ProofTree):
@@ -70,11 +70,11 @@ class _ReasonBuilder:
         text = self._program.facts.atom_text(self._program.signature.predicates[part.predicate], part.row)
         return Reason(text if weight == 1 else f"{text} @ {shown_number(weight)}", {}, weight)
 
-    def _grounding(self, made: Instance) -> Mapping[str, Value]:
+    def _grounding(self, instance: Instance) -> Mapping[str, Value]:
         """The constants of the variables that the rule's writer named."""
-        domains, types = self._program.facts.domains, made.clause.types
+        domains, types = self._program.facts.domains, instance.clause.types
         return {
             name: domains[types[name]].value(index)
-            for name, index in made.binding
+            for name, index in instance.binding
             if PART_MARK not in name and not name.startswith("?")
         }

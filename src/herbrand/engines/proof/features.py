@@ -71,8 +71,8 @@ def refuse_absence(program: HornProgram, goals: Sequence[Clause], scored: Collec
                 hint="give scores to a predicate of their own for what does not hold, such as 1 - s; "
                 "a query layer with algebra='probability' takes 'not'",
             )
-    for made in program.reached(goals):
-        for predicate, aggregate in program.signature.predicates[made].aggregated:
+    for reached_clause in program.reached(goals):
+        for predicate, aggregate in program.signature.predicates[reached_clause].aggregated:
             for rests, name in _scored_below(program, predicate, scored):
                 raise UnsupportedError(
                     f"{aggregate.function} is over {predicate}{rests}: {name} takes scores, and an aggregate "
@@ -103,7 +103,7 @@ def with_features(
     empty = features_of(learned, facts) - derived
     if not empty:
         return facts
-    generated = [made for rule in rules for made in _generating(rule, empty, derived)]
+    generated = [clause for rule in rules for clause in _generating(rule, empty, derived)]
     proof = Proof.of([*rules, *generated], signature, facts)
     tables = dict(facts.tables)
     for name in dict.fromkeys(rule.head.predicate for rule in generated):

@@ -330,9 +330,9 @@ class Fixpoint:
     def _continue(self, site: _Site, rows: Table, answers: Answers) -> None:
         step = site.plan.steps[site.position]
         assert isinstance(step, Ask)
-        made = self._runner.with_answers(step, site.plan, rows, answers, len(site.owner.questions))
-        if len(made):
-            self._go_on(site.owner, site.plan, site.position + 1, made)
+        joined = self._runner.with_answers(step, site.plan, rows, answers, len(site.owner.questions))
+        if len(joined):
+            self._go_on(site.owner, site.plan, site.position + 1, joined)
 
 
 @dataclass(eq=False)

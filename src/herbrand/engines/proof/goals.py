@@ -81,19 +81,19 @@ def split(clause: Clause, bound: Collection[str], name: str) -> tuple[Clause, li
 
     ``bound``: variables that are inputs.
     """
-    made: list[Clause] = []
+    clauses: list[Clause] = []
     body = list(clause.body)
     anchors = {name for name in (*clause.head, *bound) if name not in clause.constants}
     while (largest := _largest_branch(body, anchors, clause)) is not None:
         root, branch = largest
         head = () if root is None else (root,)
-        part = f"{name}{PART_MARK}{len(made)}"
-        made.append(Clause(part, head, tuple(branch), clause.types, clause.constants))
+        part = f"{name}{PART_MARK}{len(clauses)}"
+        clauses.append(Clause(part, head, tuple(branch), clause.types, clause.constants))
         place = min(body.index(literal) for literal in branch)
         rest = [literal for i, literal in enumerate(body) if not _within(i, body, branch)]
         rest.insert(place, Lookup(part, head))
         body = rest
-    return replace(clause, body=tuple(body)), made
+    return replace(clause, body=tuple(body)), clauses
 
 
 def _within(place: int, body: Sequence[Literal], branch: Sequence[Literal]) -> bool:

@@ -24,7 +24,7 @@ import numpy as np
 from herbrand.engines.proof import kernels
 from herbrand.engines.proof.arithmetic import Arithmetic, Values
 from herbrand.engines.proof.horn_program import Index, IndexedFacts
-from herbrand.engines.proof.kernels import Made, Marks, Mask, Taken
+from herbrand.engines.proof.kernels import JoinedRows, Marks, Mask, Taken
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
 from herbrand.loops import most_at_once, often
@@ -80,9 +80,9 @@ class Push:
         push = often(kernels.push, bound + len(self.taken.pivots))
         group, total = 0, 0
         while group < number:
-            made = Made(counts, np.empty(capacity, np.int64), np.empty(capacity))
-            group, filled = push(self.taken, marks, best, group, most_at_once(push), made)
-            parts.append(_first(filled, made))
+            output = JoinedRows(counts, np.empty(capacity, np.int64), np.empty(capacity))
+            group, filled = push(self.taken, marks, best, group, most_at_once(push), output)
+            parts.append(_first(filled, output))
             total += filled
             check_size(total, 4)
         if not parts:
@@ -117,13 +117,17 @@ class MaskedPush:
         """Number of entries of each group, the entries' constants, and their totals."""
         marks, most = self.workspace.of(self.width), int(self.mask.length.sum())
         check_size(most, 4)
-        made = Made(np.zeros(len(self.mask.first), np.int64), np.empty(most, np.int64), np.empty(most))
+        output = JoinedRows(
+            np.zeros(len(self.mask.first), np.int64), np.empty(most, np.int64), np.empty(most)
+        )
         push = often(kernels.push_where, _steps(self.taken) + 2 * most)
         group, filled = 0, 0
-        while group < len(made.counts):
-            group, filled = push(self.taken, self.mask, marks, best, group, filled, most_at_once(push), made)
+        while group < len(output.counts):
+            group, filled = push(
+                self.taken, self.mask, marks, best, group, filled, most_at_once(push), output
+            )
             check_size(filled, 4)
-        return made.counts, made.found[:filled], made.totals[:filled]
+        return output.counts, output.found[:filled], output.totals[:filled]
 
     def back(
         self, counts: np.ndarray, columns: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
@@ -138,10 +142,10 @@ class MaskedPush:
         return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
 
 
-def _first(filled: int, made: Made) -> tuple[np.ndarray, np.ndarray]:
+def _first(filled: int, output: JoinedRows) -> tuple[np.ndarray, np.ndarray]:
     """The filled entries and their totals; copied if they fill less than half, to free the memory."""
-    columns, totals = made.found[:filled], made.totals[:filled]
-    return (columns, totals) if 2 * filled >= len(made.found) else (columns.copy(), totals.copy())
+    columns, totals = output.found[:filled], output.totals[:filled]
+    return (columns, totals) if 2 * filled >= len(output.found) else (columns.copy(), totals.copy())
 
 
 def _steps(taken: Taken) -> int:
@@ -185,13 +189,13 @@ class JoinSums:
         if not self._arithmetic.compiled or not index.is_unary or len(step.arguments) > 2:
             return None
         key = (step.signature(state.names), state.identity)
-        for known, _, made in self._recent:
+        for known, _, joined in self._recent:
             if known == key:
-                return made.named((ROW, *step.live))
-        made = self._made(step, index, weights, state)
-        if made is not None:
-            self._recent.append((key, state, made))
-        return made
+                return joined.named((ROW, *step.live))
+        joined = self._made(step, index, weights, state)
+        if joined is not None:
+            self._recent.append((key, state, joined))
+        return joined
 
     def _made(self, step: Join, index: Index, weights: Values | None, state: State) -> State | None:
         pivot = step.arguments[step.bound[0]]
@@ -211,8 +215,8 @@ class JoinSums:
     ) -> Table:
         groups, place = _Groups.of(state, step.live, new, self._arithmetic), 1 - step.bound[0]
         weights, width = self._arithmetic.ordered(index, weights), index.relation.sizes[place]
-        made = self._push(groups, groups.column(pivot), index.pointers, index.column(place), weights, width)
-        return made.arranged((ROW, *step.live))
+        joined = self._push(groups, groups.column(pivot), index.pointers, index.column(place), weights, width)
+        return joined.arranged((ROW, *step.live))
 
     def pushed_answers(self, step: Ask, answers: Answers, width: int, table: Table) -> Table | None:
         """The rows joined with answers, if the step has one output and no input is needed afterwards.
@@ -225,8 +229,10 @@ class JoinSums:
             return None
         groups = _Groups.of(table, step.live, step.found[0], self._arithmetic)
         pivots = answers.questions.places([groups.column(name) for name in step.inputs], len(groups.table))
-        made = self._push(groups, pivots, answers.pointers, answers.only_column, answers.table.values, width)
-        return made.arranged((ROW, *step.live))
+        joined = self._push(
+            groups, pivots, answers.pointers, answers.only_column, answers.table.values, width
+        )
+        return joined.arranged((ROW, *step.live))
 
     def pushed_where(
         self, step: Join, index: Index, weights: Values | None, mask: Join, masks: IndexedFacts,
@@ -317,16 +323,16 @@ class JoinSums:
         pulled = (other.pointers, other.column(place), self._numbers(ordered))
         size, best = index.relation.sizes[1 - place], self._arithmetic.best
         touched = None
-        made = np.empty((size, state.rows))
+        output = np.empty((size, state.rows))
         if state.rows == 1:
-            filled = often(kernels.pull_one, len(pulled[1]))(*pulled, numbers.ravel(), best, made.ravel())
+            filled = often(kernels.pull_one, len(pulled[1]))(*pulled, numbers.ravel(), best, output.ravel())
         else:
             touched = np.zeros(size, bool)
             filled = often(kernels.pull, len(pulled[1]) * state.rows)(
-                *pulled, numbers, state.active, best, made, touched
+                *pulled, numbers, state.active, best, output, touched
             )
         way_back = partial(pull_back, *pulled, numbers, state.active if touched is not None else None)
-        values = self._arithmetic.made(made, way_back, state.matrix, ordered)
+        values = self._arithmetic.made(output, way_back, state.matrix, ordered)
         return Grid((ROW, step.arguments[1 - place]), values, bool(filled), touched)
 
     def _totals(self, index: Index, weights: Values | None) -> Values:

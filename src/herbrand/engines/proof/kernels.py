@@ -11,7 +11,7 @@ test for negative indices, which count from the end, and saves a third of the ti
 
 >>> pointers, columns = np.array([0, 2, 3]), np.array([0, 1, 1], np.int32)
 >>> taken = Taken(np.array([0, 2]), np.array([0, 1]), np.array([1.0, 5.0]), pointers, columns, np.ones(3))
->>> made = Made(np.zeros(1, np.int64), np.zeros(8, np.int64), np.zeros(8))
+>>> made = JoinedRows(np.zeros(1, np.int64), np.zeros(8, np.int64), np.zeros(8))
 >>> push(taken, Marks.none(2), False, 0, 100, made)
 (1, 2)
 >>> made.found[:2].tolist(), made.totals[:2].tolist()
@@ -82,7 +82,7 @@ class Marks(NamedTuple):
         return cls(np.full(width, -1, np.int32), np.zeros(1, np.int64))
 
 
-class Made(NamedTuple):
+class JoinedRows(NamedTuple):
     """The output of a push: the number of entries of each group, their constants, and their totals."""
 
     counts: Array
@@ -102,14 +102,16 @@ def reserve(marks: Marks, count: Any) -> Any:
 
 
 @loop
-def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, made: Made) -> tuple[Any, Any]:
+def push(
+    taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, output: JoinedRows
+) -> tuple[Any, Any]:
     """Push groups from ``group`` on while there is room, until more than ``most_steps`` facts are visited.
 
     Returns the next group and the number of entries.
     """
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
-    marks, counts, reached, totals = marked.marks, made.counts, made.found, made.totals
+    marks, counts, reached, totals = marked.marks, output.counts, output.found, output.totals
     plain = len(weights) == 0
     width = len(marks)
     filled, steps = 0, 0
@@ -147,7 +149,14 @@ def push(taken: Taken, marked: Marks, best: bool, group: int, most_steps: int, m
 
 @loop
 def push_where(
-    taken: Taken, mask: Mask, marked: Marks, best: bool, group: int, filled: int, most_steps: int, made: Made
+    taken: Taken,
+    mask: Mask,
+    marked: Marks,
+    best: bool,
+    group: int,
+    filled: int,
+    most_steps: int,
+    output: JoinedRows,
 ) -> tuple[Any, Any]:
     """:func:`push` restricted to, and weighted by, the rows of a mask.
 
@@ -156,7 +165,7 @@ def push_where(
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
-    marks, counts, reached, totals = marked.marks, made.counts, made.found, made.totals
+    marks, counts, reached, totals = marked.marks, output.counts, output.found, output.totals
     plain, evenly = len(weights) == 0, len(allowed_weights) == 0
     steps = 0
     while group < len(groups) - 1 and steps <= most_steps:
@@ -212,19 +221,19 @@ def pull(
     state: Array,
     active: Array,
     best: bool,
-    made: Array,
+    output: Array,
     touched: Array,
 ) -> bool:
-    """For every row of ``made``, sum its sources' rows of ``state`` times the facts' weights.
+    """For every row of ``output``, sum its sources' rows of ``state`` times the facts' weights.
 
-    ``active``: the rows of ``state`` that are not zero. All of ``made`` is written; ``touched`` is False at
-    first, and is set for rows of ``made`` with an active source. Returns whether there are any.
+    ``active``: the rows of ``state`` that are not zero. All of ``output`` is written; ``touched`` is False at
+    first, and is set for rows of ``output`` with an active source. Returns whether there are any.
     """
     plain = len(weights) == 0
     many = state.shape[1]
     filled = False
     for row in range(len(pointers) - 1):
-        into = made[row]
+        into = output[row]
         for entry in range(pointers[row], pointers[row + 1]):
             source = sources[entry]
             if not active[source]:
@@ -275,7 +284,9 @@ def rows_filled(state: Array) -> Array:
 
 
 @loop
-def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best: bool, made: Array) -> bool:
+def pull_one(
+    pointers: Array, sources: Array, weights: Array, state: Array, best: bool, output: Array
+) -> bool:
     """:func:`pull` for a single column [constants]; returns whether any result is not 0."""
     plain = len(weights) == 0
     filled = False
@@ -298,7 +309,7 @@ def pull_one(pointers: Array, sources: Array, weights: Array, state: Array, best
             while entry < stop:
                 total += state[np.uint32(sources[entry])] * weights[entry]
                 entry += np.uint64(1)
-        made[row] = total
+        output[row] = total
         filled = filled or total != 0.0
     return filled
 

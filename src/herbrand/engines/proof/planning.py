@@ -162,8 +162,8 @@ class Plans:
         inputs = tuple(clause.head[place] for place in mode)
         outputs = tuple(name for place, name in enumerate(clause.head) if place not in mode)
         check_safe(clause, inputs)
-        clause, made = split(clause, inputs, name)
-        self._parts |= {part.predicate: part for part in made}
+        clause, generated = split(clause, inputs, name)
+        self._parts |= {part.predicate: part for part in generated}
         return ClausePlan(clause, inputs, outputs, tuple(self._steps(clause, mode, outputs)))
 
     def _steps(self, clause: Clause, mode: Mode, outputs: Sequence[str]) -> Iterator[Step]:

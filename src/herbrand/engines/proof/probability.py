@@ -337,11 +337,11 @@ class Grounded:
         patterns: Sequence[Pattern],
         calls: Calls,
         budget: Budget,
-        made: ChoiceConstraints | None = None,
+        constraints: ChoiceConstraints | None = None,
         most: int | None = None,
     ) -> None:
         self.worlds, self.calls, self.budget = worlds, calls, budget
-        self.made = ChoiceConstraints() if made is None else made
+        self.made = ChoiceConstraints() if constraints is None else constraints
         self.drawn: list[tuple[str, tuple[Row, ...], Drawn]] = []
         self.cut = False
         self._chances: dict[Atom, float] = {}

@@ -171,8 +171,8 @@ class Proof:
         left = None if request.depth == FIXPOINT else int(request.depth) + 2
         probable = _probable(self._worlds, shape.clause, inputs, left, request.budget)
         names = outputs_named(len(shape.found))
-        made = Table(names, tuple(probable.answers.T), probable.probabilities)
-        table = without_zeros(made, Numbers.of("real"))
+        answer_table = Table(names, tuple(probable.answers.T), probable.probabilities)
+        table = without_zeros(answer_table, Numbers.of("real"))
         depth = 1 if request.depth == FIXPOINT else int(request.depth)
         status = Status(True, depth, time.perf_counter() - began)
         return GoalAnswers(table, request.guarantee(probable.truncated), status, probable.truncated)

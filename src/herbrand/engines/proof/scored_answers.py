@@ -156,41 +156,41 @@ class Forms:
     def __len__(self) -> int:
         return len(self._known)
 
-    def of(self, made: SeparateChoices, roots: Sequence[int]) -> Form:
+    def of(self, choices: SeparateChoices, roots: Sequence[int]) -> Form:
         """The form with a root for each literal: its weight together with the evidence.
 
         With evidence, the last of ``roots`` must be that of the evidence alone. Factors that all roots share
         are divided out, and appended as further roots.
         """
-        key = tuple(roots), tuple(made.net.restrictions), frozenset(made.grouped)
+        key = tuple(roots), tuple(choices.net.restrictions), frozenset(choices.grouped)
         if key not in self._known:
-            self._known[key] = form_of(made, roots, self._budget)
+            self._known[key] = form_of(choices, roots, self._budget)
         return self._known[key]
 
 
-def form_of(made: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form:
+def form_of(choices: SeparateChoices, roots: Sequence[int], budget: Budget) -> Form:
     """Compile the form of :meth:`Forms.of`."""
     nodes = Nodes()
 
     def leaf(literal: int) -> int:
         variable = literal >> 1
-        if variable in made.normal or (variable in made.grouped and literal == 2 * variable):
+        if variable in choices.normal or (variable in choices.grouped and literal == 2 * variable):
             return nodes.leaf(literal)
         return ONE
 
     def root(literal: int) -> int:
-        if literal == FALSE or not made.net.consistent:
+        if literal == FALSE or not choices.net.consistent:
             return ZERO
         held = () if literal == TRUE else (literal,)
-        if not held and not made.evidence:
+        if not held and not choices.evidence:
             return ONE
-        own = {x >> 1 for x in (*held, *(one.literal for one in made.evidence)) if x >= 0}
-        net, met = _connected(used(made.net, own), own)
-        normal = made.normal | (made.grouped - met)
+        own = {x >> 1 for x in (*held, *(one.literal for one in choices.evidence)) if x >= 0}
+        net, met = _connected(used(choices.net, own), own)
+        normal = choices.normal | (choices.grouped - met)
         return nodes.circuit(compiled(net, budget, normal=normal, assumed=held), leaf)
 
     divided, common = [root(literal) for literal in roots], list[int]()
-    if made.evidence:
+    if choices.evidence:
         divided, common = nodes.without_common(divided)
     return nodes.form([*divided, *common])
 

@@ -52,7 +52,9 @@ class ScoredProofs:
         rows = zip(*(column.tolist() for column in answers.columns[1:]), strict=True)
         for row in sorted(rows) if sizes else [()] * len(answers):
             graph, root = self._ground.of(goal, (*inputs, *row))
-            for part in (part for own in graph.instances.values() for made in own for part in made.parts):
+            for part in (
+                part for own in graph.instances.values() for instance in own for part in instance.parts
+            ):
                 if isinstance(part, Fact):
                     self.of_fact(part)
             yield place_of(row, sizes), graph, root
@@ -66,9 +68,9 @@ class ScoredProofs:
         weight = 1.0 if weights is None else float(weights[fact.place])
         return None if weight == 1 else self.sources.of_number(weight)
 
-    def of_clause(self, made: Instance) -> int | None:
+    def of_clause(self, instance: Instance) -> int | None:
         """The source of a weighted rule."""
-        rule = made.clause.weighted
+        rule = instance.clause.weighted
         return None if rule is None else self.sources.of_rule(rule)
 
 
@@ -81,7 +83,7 @@ class BestProof(CachedAnswers):
         self._forms: dict[Hashable, Form] = {}
 
     def _computed_answers(self, inputs: Row) -> ScoredAnswers:
-        nodes, made, variables = Nodes(), dict[Node, int](), dict[int, int]()
+        nodes, circuits, variables = Nodes(), dict[Node, int](), dict[int, int]()
         places, roots = list[int](), list[int]()
 
         def leaf(source: int | None) -> int:
@@ -89,17 +91,17 @@ class BestProof(CachedAnswers):
 
         def term(instance: Instance) -> int:
             parts = (
-                leaf(self._proofs.of_fact(part)) if isinstance(part, Fact) else made[part]
+                leaf(self._proofs.of_fact(part)) if isinstance(part, Fact) else circuits[part]
                 for part in instance.parts
             )
             return nodes.product([leaf(self._proofs.of_clause(instance)), *parts])
 
         for place, graph, root in self._proofs.proved(inputs):
             for node in graph.reachable(root):
-                if node not in made:
-                    made[node] = nodes.sum([term(instance) for instance in graph.instances[node]])
+                if node not in circuits:
+                    circuits[node] = nodes.sum([term(instance) for instance in graph.instances[node]])
             places.append(place)
-            roots.append(made[root])
+            roots.append(circuits[root])
         form = nodes.form(roots, largest=True)
         key = form.literals, form.is_product.tobytes(), form.starts.tobytes(), form.kids.tobytes(), form.roots
         sources = {variable: source for source, variable in variables.items()}
@@ -137,8 +139,8 @@ class LikeliestProofs:
         def of_fact(fact: Fact) -> float:
             return weight(self._proofs.of_fact(fact))
 
-        def of_clause(made: Instance) -> float:
-            return weight(self._proofs.of_clause(made))
+        def of_clause(instance: Instance) -> float:
+            return weight(self._proofs.of_clause(instance))
 
         proofs = heaviest(graph, root, of_fact, of_clause, self._acceptance())
         return [tuple(dict.fromkeys(self._used(tree))) for tree in islice(proofs, self._count)]
@@ -195,18 +197,18 @@ class LikeliestProofs:
 
     def _either(self, places: Sequence[int], proofs: Sequence[Sequence[ProofUse]]) -> ScoredAnswers:
         """The answers with the probability that one of their proofs holds."""
-        made, literals, sources = SeparateChoices(), dict[Hashable, int](), dict[int, int]()
+        choices, literals, sources = SeparateChoices(), dict[Hashable, int](), dict[int, int]()
         for one in (one for own in proofs for proof in own for one in proof):
             if one.choice not in literals:
                 values = self._proofs.sources.values(one)
                 equal = [1 / len(values)] * len(values)
-                drawn = made.choice(one.choice.chances if isinstance(one.choice, OneOf) else equal)
+                drawn = choices.choice(one.choice.chances if isinstance(one.choice, OneOf) else equal)
                 for value, literal in zip(values, drawn.outcomes, strict=True):
                     literals[value.choice] = literal
                     sources[literal >> 1] = value.source
         roots = [
-            made.net.either(made.net.every(literals[one.choice] for one in proof) for proof in own)
+            choices.net.either(choices.net.every(literals[one.choice] for one in proof) for proof in own)
             for own in proofs
         ]
-        sources |= {v: self._proofs.sources.of_number(p) for v, p in made.numbers.items()}
-        return ScoredAnswers.of(self._forms.of(made, roots), places, sources)
+        sources |= {v: self._proofs.sources.of_number(p) for v, p in choices.numbers.items()}
+        return ScoredAnswers.of(self._forms.of(choices, roots), places, sources)

@@ -64,8 +64,8 @@ class ScoredWorlds(CachedAnswers):
 
     def _computed_answers(self, inputs: Row) -> ScoredAnswers:
         pattern = (*inputs, *(ANY,) * (len(self._sizes) - len(inputs)))
-        made = SeparateChoices()
-        grounded = Grounded(self._worlds, self._goal, [pattern], self._calls, self._budget, made)
+        choices = SeparateChoices()
+        grounded = Grounded(self._worlds, self._goal, [pattern], self._calls, self._budget, choices)
         grounded.observe()
         known, sizes = len(inputs), self._sizes[len(inputs) :]
         literals = {
@@ -74,10 +74,12 @@ class ScoredWorlds(CachedAnswers):
             if (literal := grounded.derived.literal(atom)) != FALSE
         }
         places = sorted(literals)
-        form = self._forms.of(made, [*(literals[place] for place in places), *[TRUE] * bool(made.evidence)])
+        form = self._forms.of(
+            choices, [*(literals[place] for place in places), *[TRUE] * bool(choices.evidence)]
+        )
         observed = len(form.roots) - len(places)
         if observed and form.roots[len(places)] == ZERO:
-            raise impossible_evidence(made.smallest_evidence(self._budget))
+            raise impossible_evidence(choices.smallest_evidence(self._budget))
         return ScoredAnswers.of(form, places, self._numbered(grounded), observed)
 
     def _numbered(self, grounded: Grounded) -> dict[int, int]:

@@ -195,14 +195,14 @@ class Unrolled:
     ) -> Table:
         assert goal.left is not None
         self._iterated.setdefault((goal.predicate, goal.mode), []).append(goal.left)
-        made = iterate(recursion, self._runner, frontier, goal.left)
-        if made.left is not None:
+        answers = iterate(recursion, self._runner, frontier, goal.left)
+        if answers.left is not None:
             self.cut = True
             if outermost and recursion.first is not None:
                 self.missed = True
             elif outermost:
-                self.cut_last.append((Goal(goal.predicate, goal.mode, 0), made.left))
-        return made.table
+                self.cut_last.append((Goal(goal.predicate, goal.mode, 0), answers.left))
+        return answers.table
 
     def _run(
         self,
@@ -235,12 +235,12 @@ class Unrolled:
         if not state:
             return empty((ROW, *step.live), self._arithmetic)
         if self._is_direct(step, state) and not self._is_kept(goal):
-            made = self._directly(goal, self._runner.passed(step, state), rows)
-            return made.named((ROW, *step.found))
+            answer_rows = self._directly(goal, self._runner.passed(step, state), rows)
+            return answer_rows.named((ROW, *step.found))
         table = state.sparse()
         answers = self.by_input(goal, [table.column(name) for name in step.inputs])
-        made = self._runner.with_answers(step, plan, table, answers, rows)
-        return as_state(made, self._runner.sizes(made.names, plan, rows), self._arithmetic)
+        answer_rows = self._runner.with_answers(step, plan, table, answers, rows)
+        return as_state(answer_rows, self._runner.sizes(answer_rows.names, plan, rows), self._arithmetic)
 
     def _is_direct(self, step: Ask, state: State) -> bool:
         """Whether only the row and the answers of a call are needed afterwards."""

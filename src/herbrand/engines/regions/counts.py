@@ -95,9 +95,10 @@ class CountGraph:
         """Table of a factor, computed anew if it is wide."""
         if scope not in self.wide:
             return self.factors[self.all_of(scope)]
-        made = self.counted.factors
+        count_factors = self.counted.factors
         tables = (
-            ascending(made.scope(term), made.of_counts(term).detach().numpy()) for term in self.wide[scope]
+            ascending(count_factors.scope(term), count_factors.of_counts(term).detach().numpy())
+            for term in self.wide[scope]
         )
         return np.sum([settled_left_out(*table, self.variables)[1] for table in tables], axis=0)
 
@@ -109,11 +110,11 @@ class CountGraph:
             first, last = table.take(0, place), table.take(-1, place)
             rise = (last - first) / (counts[-1] - counts[0])
             return first - rise * counts[0], rise
-        made, (pool,) = self.counted.factors, self.counted.axes[variable].pools
+        count_factors, (pool,) = self.counted.factors, self.counted.axes[variable].pools
         base, slope = (np.zeros([len(self.variables[v]) for v in scope if v != variable]) for _ in range(2))
         for term in self.wide[scope]:
-            for total, tensor in zip((base, slope), made.line(term, pool), strict=True):
-                numbers, table = ascending(made.scope(term), tensor.detach().numpy())
+            for total, tensor in zip((base, slope), count_factors.line(term, pool), strict=True):
+                numbers, table = ascending(count_factors.scope(term), tensor.detach().numpy())
                 gone = tuple(p for p, v in enumerate(numbers) if v not in scope or v == variable)
                 total += np.squeeze(table, gone)
         return base, slope
@@ -127,7 +128,7 @@ def count_graph(summation: Summation, most: float = np.inf, budget: Budget = UNL
     """Count graph of a summation that is not impossible, with everything counted. Tables of more than
     ``most`` entries are not made if one variable can always be summed out instead."""
     layout = summation.layout()
-    pools = {summation.bunches.all[number].pool for number in summation.bunches.whole_pools}
+    pools = {summation.element_groups.all[number].pool for number in summation.element_groups.whole_pools}
     variables = []
     for axis in layout.axes:
         prior = axis.prior.detach().numpy()

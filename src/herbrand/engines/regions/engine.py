@@ -157,7 +157,7 @@ class Regions:
     def _cost(self, state: RegionState) -> Cost:
         sizes = [size_of(part) for part in state.parts]
         regions = sum(len(part.propagation.graph.regions) for part in state.parts)
-        classes = sum(len(part.summation.bunches.all) for part in state.parts)
+        classes = sum(len(part.summation.element_groups.all) for part in state.parts)
         detail = (
             f"{regions:,} regions over {classes:,} classes of alike constants, "
             f"the largest of {max((size.entries for size in sizes), default=0):,.0f} entries"

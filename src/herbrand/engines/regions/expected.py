@@ -55,8 +55,8 @@ class Believed:
 
     def __init__(self, summation: Summation, beliefs: Beliefs) -> None:
         self.tabulated = summation.tabulated
-        self.scene = summation.scene
-        self.bunches = summation.bunches
+        self.model = summation.model
+        self.element_groups = summation.element_groups
         self._summation, self._beliefs = summation, beliefs
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
@@ -80,16 +80,17 @@ class Believed:
     def likely(self, clamp: Clamp) -> np.ndarray:
         """Log-probability that the element has the profile, for each row of counts of its axis."""
         axis = self._beliefs.propagation.counts.counted.axes[self._axis_of(clamp)]
-        pool = self.bunches.all[clamp.bunch].pool
-        if clamp.bunch in self.bunches.whole_pools:
+        pool = self.element_groups.all[clamp.element_group].pool
+        if clamp.element_group in self.element_groups.whole_pools:
             with np.errstate(divide="ignore"):
                 return np.log(
-                    axis.counts[pool][:, clamp.profile].numpy() / len(self.bunches.all[clamp.bunch])
+                    axis.counts[pool][:, clamp.profile].numpy()
+                    / len(self.element_groups.all[clamp.element_group])
                 )
         return _ratio(axis, _same(axis, self._summation.layout(clamp).axes))[0]
 
     def _axis_of(self, clamp: Clamp) -> int:
-        pool = self.bunches.all[clamp.bunch].pool
+        pool = self.element_groups.all[clamp.element_group].pool
         axes = self._beliefs.propagation.counts.counted.axes
         return next(i for i, axis in enumerate(axes) if pool in axis.pools)
 
@@ -120,15 +121,17 @@ class BelievedApart:
 
     def __init__(self, summation: Summation, beliefs: Beliefs) -> None:
         self.tabulated = summation.tabulated
-        self.scene = summation.scene
-        self.bunches = summation.bunches
+        self.model = summation.model
+        self.element_groups = summation.element_groups
         self._beliefs = beliefs
-        self._variable = {bunch.pool: number for number, bunch in enumerate(summation.bunches.all)}
+        self._variable = {
+            element_group.pool: number for number, element_group in enumerate(summation.element_groups.all)
+        }
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
         """Expectations; nothing is ever clamped, since every pool has a single class."""
         assert clamp is None
-        states = tuple(map(self._states, range(len(self.bunches.all))))
+        states = tuple(map(self._states, range(len(self.element_groups.all))))
         pairs = {link[1:]: self._pairs(link) for link in set(self.tabulated.tables) - self.tabulated.flat}
         return Sums(arrays.zeros(()), states, {}, pairs)
 
@@ -140,9 +143,13 @@ class BelievedApart:
 
     def _states(self, number: int) -> np.ndarray:
         """Expected number of elements of a bunch in each state."""
-        bunch = self.bunches.all[number]
-        cells = self.tabulated.cells[bunch.pool]
-        weights = self.tabulated.weights[self.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
+        element_group = self.element_groups.all[number]
+        cells = self.tabulated.cells[element_group.pool]
+        weights = (
+            self.tabulated.weights[self.model.pools[element_group.pool].family][element_group.klass]
+            .detach()
+            .numpy()
+        )
         kept = cells.state >= 0
         by_state = np.full(cells.states, -np.inf)
         np.logaddexp.at(by_state, cells.state[kept], weights[kept])
@@ -151,7 +158,7 @@ class BelievedApart:
         profile = np.array(cells.profile_of, dtype=np.int64)
         with np.errstate(invalid="ignore"):
             share = np.where(by_state > -np.inf, np.exp(by_state - of_profile[profile]), 0.0)
-        return len(bunch) * self.profiles(number)[profile] * share
+        return len(element_group) * self.profiles(number)[profile] * share
 
     def _pairs(self, link: Link) -> np.ndarray:
         """Expected number of pairs of elements in each two profiles."""
@@ -167,7 +174,7 @@ class BelievedApart:
             counts = variables[one].counts(2)
             both = np.exp(log_belief)[:, None] * counts
             joint = (both.T @ counts - np.diag(both.sum(0))) / 2
-        return pair_count(self.scene, link) * joint
+        return pair_count(self.model, link) * joint
 
 
 def _expected(layout: CountLayout, tables: dict[Scope, np.ndarray]) -> Sums:

@@ -99,13 +99,13 @@ class _Around:
         summation = self.shares.summation
         types = self.queried.evidence.program.signature.predicates[self.queried.predicate].types
         own = Own(self.queried.predicate)
-        family = summation.scene.family_with(types[0] if types else PROPOSITIONS, own)
-        return family, int(self.shares.bunch_of[family][int(self.queried.codes[0])]), own
+        family = summation.model.family_with(types[0] if types else PROPOSITIONS, own)
+        return family, int(self.shares.group_of_element[family][int(self.queried.codes[0])]), own
 
     @cached_property
     def _variable(self) -> int:
         """Axis that counts the element."""
-        pool = self.shares.summation.bunches.all[self._place[1]].pool
+        pool = self.shares.summation.element_groups.all[self._place[1]].pool
         axes = self.beliefs.propagation.counts.counted.axes
         return next(i for i, axis in enumerate(axes) if pool in axis.pools)
 
@@ -126,10 +126,10 @@ class _Around:
         """Probability that the atom has the value, for each row of the axis's counts."""
         family, number, own = self._place
         tabulated = self.shares.summation.tabulated
-        bunch = self.shares.summation.bunches.all[number]
-        cells = tabulated.cells[bunch.pool]
-        weights = tabulated.weights[family][bunch.klass].detach().numpy()
-        valued = tabulated.scene.families[family].values(own) == self.queried.value
+        element_group = self.shares.summation.element_groups.all[number]
+        cells = tabulated.cells[element_group.pool]
+        weights = tabulated.weights[family][element_group.klass].detach().numpy()
+        valued = tabulated.model.families[family].values(own) == self.queried.value
         total = np.zeros(len(self.beliefs.propagation.counts.variables[self._variable]))
         assert isinstance(self.shares.summation, Believed)
         for profile in range(cells.profiles):
@@ -171,10 +171,10 @@ class _Around:
 
     def _texts(self) -> Iterator[str]:
         """Yield the statement of each factor; the pairs of two pools may have several."""
-        scene = self.shares.summation.scene
+        model = self.shares.summation.model
         for one, other in self.beliefs.propagation.counts.counted.pairs:
-            families = {scene.pools[one].family, scene.pools[other].family}
-            groups = [group for group in scene.groups if set(group.families) == families]
+            families = {model.pools[one].family, model.pools[other].family}
+            groups = [group for group in model.groups if set(group.families) == families]
             weights = sorted({t.weight for group in groups for t in group.terms if t.weight is not None})
             yield "; ".join(dict.fromkeys(map(self._text, weights))) or HARD
         for _, term in self.beliefs.propagation.counts.counted.terms:

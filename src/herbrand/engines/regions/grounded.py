@@ -40,18 +40,18 @@ NOTHING = 1e-9
 def grounded_graph(summation: Summation, cost: float) -> CountGraph:
     """Graph of a summation; no table has more than ``cost`` entries. Raises
     :class:`~herbrand.engines.lifted.terms.NotLiftableError` if evidence on pairs distinguishes elements."""
-    bunches = summation.bunches
-    if len(bunches.whole_pools) < len(bunches.all):
+    element_groups = summation.element_groups
+    if len(element_groups.whole_pools) < len(element_groups.all):
         raise NotLiftableError("evidence on pairs distinguishes constants")
-    made = _Making(summation, cost)
+    builder = _Making(summation, cost)
     factors: dict[Region, np.ndarray] = {}
     constant = float(summation.constant().detach())
-    for about, table in map(made.open_part, made.factors()):
+    for about, table in map(builder.open_part, builder.factors()):
         if about.taken:
             add(factors, about, table)
         else:
             constant += float(table)
-    return CountGraph(made.variables, factors, constant)
+    return CountGraph(builder.variables, factors, constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +62,27 @@ class _Making:
     @cached_property
     def pools(self) -> dict[int, int]:
         """Variable of each pool."""
-        return {bunch.pool: number for number, bunch in enumerate(self.summation.bunches.all)}
+        return {
+            element_group.pool: number
+            for number, element_group in enumerate(self.summation.element_groups.all)
+        }
 
     @cached_property
     def variables(self) -> tuple[RegionVariable, ...]:
         return tuple(
-            RegionVariable(len(bunch), self._weights(number))
-            for number, bunch in enumerate(self.summation.bunches.all)
+            RegionVariable(len(element_group), self._weights(number))
+            for number, element_group in enumerate(self.summation.element_groups.all)
         )
 
     def _weights(self, number: int) -> np.ndarray:
         """Log-weights of one element [profile]."""
-        tabulated, bunch = self.summation.tabulated, self.summation.bunches.all[number]
-        weights = tabulated.weights[tabulated.scene.pools[bunch.pool].family][bunch.klass].detach().numpy()
-        cells = tabulated.cells[bunch.pool]
+        tabulated, element_group = self.summation.tabulated, self.summation.element_groups.all[number]
+        weights = (
+            tabulated.weights[tabulated.model.pools[element_group.pool].family][element_group.klass]
+            .detach()
+            .numpy()
+        )
+        cells = tabulated.cells[element_group.pool]
         totals = np.full(cells.profiles, -np.inf)
         here = cells.profile >= 0
         np.logaddexp.at(totals, cells.profile[here], weights[here])
@@ -98,7 +105,7 @@ class _Making:
         """Yield each factor's region and table."""
         for (one, other), table in usual_pairs(self.summation.tabulated).items():
             yield self._pair(one, other, table.detach().numpy())
-        for term in self.summation.scene.terms.counts:
+        for term in self.summation.model.terms.counts:
             if term.single is None or not term.single.literals:
                 yield from self._term(term)
 
@@ -149,8 +156,8 @@ class _Making:
         return sorted(kinds, key=lambda about: about.size)
 
     def _bound(self, term: CountTerm) -> set[int]:
-        scene = self.summation.scene
-        return {self.pools[p] for slot in term.quantified if slot.literals for p in scene.pools_in(slot)}
+        model = self.summation.model
+        return {self.pools[p] for slot in term.quantified if slot.literals for p in model.pools_in(slot)}
 
     def _picked(self, term: CountTerm) -> Iterator[Counter[int]]:
         """Yield the numbers of elements of each variable that one grounding can name."""
@@ -158,9 +165,9 @@ class _Making:
             yield sum(parts, Counter())
 
     def _of_number(self, number: Number) -> Iterator[Counter[int]]:
-        scene = self.summation.scene
+        model = self.summation.model
         for _, slots in number:
-            for pools in product(*(scene.pools_in(slot) for slot in slots if slot.literals)):
+            for pools in product(*(model.pools_in(slot) for slot in slots if slot.literals)):
                 yield Counter(self.pools[pool] for pool in pools)
 
     def _alone(self, term: CountTerm, about: Region, kinds: list[Region]) -> np.ndarray:
@@ -192,5 +199,5 @@ class _Making:
                 if rows is None
                 else arrays.from_numpy(rows)
             )
-        made = Factors(self.summation.tabulated, counts, names)
-        return made.product(term, tuple(f"c{variable}" for variable in sorted(taken))).detach().numpy()
+        factors = Factors(self.summation.tabulated, counts, names)
+        return factors.product(term, tuple(f"c{variable}" for variable in sorted(taken))).detach().numpy()

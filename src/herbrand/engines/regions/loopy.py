@@ -75,27 +75,33 @@ class Loopy:
 
     def _of_variable(self, part: RegionPart, number: int) -> np.ndarray:
         """Log-probabilities of the profiles of its pools, one pool after another."""
-        layout, bunches = part.propagation.counts.layout, part.summation.bunches.all
-        pools = (bunches[number].pool,) if layout is None else layout.axes[number].pools
+        layout, element_groups = part.propagation.counts.layout, part.summation.element_groups.all
+        pools = (element_groups[number].pool,) if layout is None else layout.axes[number].pools
         return np.concatenate([self.profiles(part.summation, pool) for pool in pools])
 
     def profiles(self, summation: Summation, pool: int) -> np.ndarray:
         """Mean log-probability of each profile for the elements of a pool."""
-        bunches = [bunch for bunch in summation.bunches.all if bunch.pool == pool]
-        sizes = np.array([len(bunch) for bunch in bunches], dtype=float)
-        return np.average([self._profiles(summation, bunch) for bunch in bunches], axis=0, weights=sizes)
+        element_groups = [
+            element_group for element_group in summation.element_groups.all if element_group.pool == pool
+        ]
+        sizes = np.array([len(element_group) for element_group in element_groups], dtype=float)
+        return np.average(
+            [self._profiles(summation, element_group) for element_group in element_groups],
+            axis=0,
+            weights=sizes,
+        )
 
-    def _profiles(self, summation: Summation, bunch: ElementGroup) -> np.ndarray:
+    def _profiles(self, summation: Summation, element_group: ElementGroup) -> np.ndarray:
         """Log-probability of each profile for one element, its own atoms taken as independent, as
         ground messages do."""
-        family = summation.scene.families[summation.scene.pools[bunch.pool].family]
+        family = summation.model.families[summation.model.pools[element_group.pool].family]
         cells = np.zeros(family.cells)
         with np.errstate(divide="ignore"):
             for own in family.owns:
-                element = int(bunch.elements[0])
+                element = int(element_group.elements[0])
                 chances = self._chances(own.predicate, element, own.diagonal)
                 cells += np.log(chances[family.values(own)])
-        of = summation.tabulated.cells[bunch.pool]
+        of = summation.tabulated.cells[element_group.pool]
         totals = np.full(of.profiles, LEAST)
         kept = of.profile >= 0
         np.logaddexp.at(totals, of.profile[kept], cells[kept])

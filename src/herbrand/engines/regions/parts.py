@@ -77,7 +77,7 @@ class Construction:
         except TooLargeError as reason:
             if (
                 not self.partial
-                or sum(len(e.first) for s in problem.summations for e in s.scene.elements) > MOST_CLASSES
+                or sum(len(e.first) for s in problem.summations for e in s.model.elements) > MOST_CLASSES
             ):
                 raise
             problem = problem_of(problem.evidence.program, problem.evidence, by_class=True, budget=self.clock)

@@ -84,10 +84,10 @@ class ArrowTable(OpenTable):
     @property
     def content(self) -> str:
         """Fingerprint of the table as an Arrow stream; only a piece of the stream is in memory at a time."""
-        made = hashlib.sha256()
-        with pa.ipc.new_stream(pa.PythonFile(_Sink(made.update), "w"), self.table.schema) as stream:
+        digest = hashlib.sha256()
+        with pa.ipc.new_stream(pa.PythonFile(_Sink(digest.update), "w"), self.table.schema) as stream:
             stream.write_table(self.table)
-        return made.hexdigest()
+        return digest.hexdigest()
 
     def selected(self, selection: Selection) -> OpenTable:
         if selection.where is not None:

@@ -52,12 +52,12 @@ def tokens_of(
     """All tokens from ``start`` to ``end``, and a last one of kind ``end``."""
     last = len(source.text) if end is None else end
     text, tokens = source.text, list[Token]()
-    made = tuple.__new__  # a text has many tokens, and the constructor of Token takes twice as long
+    new_token = tuple.__new__  # a text has many tokens, and the constructor of Token takes twice as long
     for match in pattern.finditer(text, start, last):
         kind = match.lastgroup or "unknown"
         if kind not in _LEFT_OUT:
             first, behind = match.span()
-            tokens.append(made(Token, (kind, text[first:behind], first, behind)))
+            tokens.append(new_token(Token, (kind, text[first:behind], first, behind)))
     tokens.append(Token(END, "", last, last))
     return tokens
 

@@ -84,5 +84,5 @@ def kept_counts(example: StoredExample) -> Counted | None:
 def fingerprint(example: StoredExample) -> str:
     """A hash that is equal for equal counts: of the same statements over the same facts."""
     statements = [text for statement in example.program.statements for text in show_statement(statement)]
-    made = statements, example.targets, example.latent, example.stored.stamps
-    return hashlib.sha256(repr(made).encode()).hexdigest()
+    parts = statements, example.targets, example.latent, example.stored.stamps
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -100,10 +100,12 @@ class _Limits:
 def _counted(term: Term, clause: PrologClause, up: bool) -> Iterator[tuple[Atom, int]]:
     """Yield atoms of a body, and the position of an argument that is ``term`` counted a step on."""
     if isinstance(term, Variable):
-        made = {one for one, old, step in _steps(clause) if old == term.name and step and (step > 0) == up}
-        for atom in [part for part in clause.body if isinstance(part, Atom)] if made else ():
+        counters = {
+            one for one, old, step in _steps(clause) if old == term.name and step and (step > 0) == up
+        }
+        for atom in [part for part in clause.body if isinstance(part, Atom)] if counters else ():
             for place, each in enumerate(atom.arguments):
-                if isinstance(each, Variable) and each.name in made:
+                if isinstance(each, Variable) and each.name in counters:
                     yield atom, place
 
 

@@ -72,9 +72,9 @@ def by_way_of_calling(
         queried |= {atom: ways[query] for query, atoms in listed.items() for atom in atoms}
         work.run(dict.fromkeys(queried.values()))
         heads = _asked_names(queried.values(), names)
-        made = [clause for way in work.answers for clause in work.clauses_of(way, names)]
-        made += [clause for way, name in heads.items() for clause in work.asked(way, name, names)]
-        made = _with_choices(_needed(made, set(heads.values())), drawn)
+        rewritten = [clause for way in work.answers for clause in work.clauses_of(way, names)]
+        rewritten += [clause for way, name in heads.items() for clause in work.asked(way, name, names)]
+        rewritten = _with_choices(_needed(rewritten, set(heads.values())), drawn)
     except (NotReadError, LanguageError):
         return None
     others = (clause for clause in clauses if not _heads(clause) & apart)
@@ -82,7 +82,7 @@ def by_way_of_calling(
         atom: [replace(each, predicate=heads[queried[each]]) for each in listed.get(atom, [atom])]
         for atom in ways
     }
-    return [*others, *made], renamed
+    return [*others, *rewritten], renamed
 
 
 def _as_rules(
@@ -163,13 +163,13 @@ def _heads(clause: PrologClause) -> set[str]:
     return {head.predicate for head in clause.heads}
 
 
-def _needed(made: Sequence[PrologClause], queried: Collection[str]) -> list[PrologClause]:
+def _needed(rewritten: Sequence[PrologClause], queried: Collection[str]) -> list[PrologClause]:
     """The clauses on which the ``queried`` predicates depend, without those whose head is in their own body.
 
     The latter derive nothing, and each predicate has another clause, from which its pattern of answers was
     found first.
     """
-    telling = [clause for clause in made if clause.heads[0] not in clause.body]
+    telling = [clause for clause in rewritten if clause.heads[0] not in clause.body]
     below = defaultdict[str, set[str]](set)
     for clause in telling:
         below[clause.heads[0].predicate].update(

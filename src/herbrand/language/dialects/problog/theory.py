@@ -430,7 +430,7 @@ class _Reader:
         unbound_in = {i: names for i, c in clauses if not c.chances and (names := unbound(c.heads, c.body))}
         if not unbound_in:
             return
-        made = {
+        bound = {
             self._places.leader((number, name))
             for number, clause in enumerate(self._clauses)
             for name in computed_in(clause.body)
@@ -441,7 +441,7 @@ class _Reader:
             clause, literals = self._clauses[number], list[Atom]()
             for name, place in free.items():
                 leader = self._places.leader(place)
-                if leader in made:
+                if leader in bound:
                     clause = replace(clause, chances=(1.0,))
                     continue
                 domain = named.setdefault(leader, f"{_EVERY} {place[0]}:{place[1] + 1}")

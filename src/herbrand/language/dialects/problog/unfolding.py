@@ -132,8 +132,8 @@ def _call_nothing(own: Sequence[PrologClause]) -> bool:
 def _makes(clause: PrologClause) -> bool:
     """Whether a clause computes an argument from values that only its caller gives."""
     computed = {part.left for part in clause.body if isinstance(part, Computed) and part.operator == "="}
-    made = {t.name for t in clause.heads[0].arguments if isinstance(t, Variable) and t in computed}
-    return bool(made) and not made <= valued(clause.body)
+    outputs = {t.name for t in clause.heads[0].arguments if isinstance(t, Variable) and t in computed}
+    return bool(outputs) and not outputs <= valued(clause.body)
 
 
 class _Unfolding:

@@ -208,11 +208,11 @@ class _Writer:
         ``plain``: the clause is a choice without a body; such a choice is made once for each call, so
         computed numbers need no list.
         """
-        made = [name for name in names if types[name] in self._made]
-        if made and not plain:
-            message = f"{made[0]} ranges over numbers that rules make, which a .pl file does not list"
+        generated = [name for name in names if types[name] in self._made]
+        if generated and not plain:
+            message = f"{generated[0]} ranges over numbers that rules make, which a .pl file does not list"
             raise UnsupportedError(message, span=head.span)
-        return [name for name in names if name not in made]
+        return [name for name in names if name not in generated]
 
     def _clause(self, heads: list[tuple[Alternative | None, Atom]], body: tuple[BodyLiteral, ...]) -> str:
         chances = [each.probability for each, _ in heads if each is not None]
