@@ -268,16 +268,16 @@ class TestRuns:
         """In the middle of the second sweep; then the notes of the first one hold."""
         monkeypatch.setattr(parts, "SENTENCES_A_PART", 2)
         monkeypatch.setattr(parts, "PARTS_A_SHELF", 1)
-        whole, tell, told = people(tmp_path), solving.PoolSolver.store_solved, []
+        whole, store_solved, told = people(tmp_path), solving.PoolSolver.store_solved, []
 
         def cut(self: Any, table: str, query: str) -> None:
             told.append(table)
-            if told.count("told_0") == 2 and table == "told_2":
+            if told.count("solved_0") == 2 and table == "solved_2":
                 raise KeyboardInterrupt
-            tell(self, table, query)
+            store_solved(self, table, query)
 
         with monkeypatch.context() as patch:
-            patch.setattr(solving.PoolSolver, "tell", cut)
+            patch.setattr(solving.PoolSolver, "store_solved", cut)
             with pytest.raises(KeyboardInterrupt):
                 people(tmp_path)
         notes: list[str] = []
