@@ -83,11 +83,13 @@ def network_size(program: Program, settings: BoundSettings, queries: Sequence[st
         sum(map(len, scopes)),
         max((scope.arity for scope in scopes), default=0),
         int(graph_of(network).is_core.sum()),
-        {name: _told(name, settings, network, question) for name in BOUND},
+        {name: _estimated(name, settings, network, question) for name in BOUND},
     )
 
 
-def _told(name: str, settings: BoundSettings, network: Network, question: BoundQuestion) -> Cost | Refusal:
+def _estimated(
+    name: str, settings: BoundSettings, network: Network, question: BoundQuestion
+) -> Cost | Refusal:
     engine = engine_named("bound", name, settings)
     offer = offered(engine, settings, engine.prepare(network, question, settings.budget))
     return offer.cost if isinstance(offer, Choice) else offer.refusal

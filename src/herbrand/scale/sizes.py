@@ -66,11 +66,11 @@ def measured(
         question = cost_question.question(evidence.program)
         for predicate in evidence.program.signature.predicates:
             evidence.known(predicate)
-        engines = {name: _told(name, evidence, question, str(model.place)) for name in INFERENCE}
+        engines = {name: _estimated(name, evidence, question, str(model.place)) for name in INFERENCE}
         return evidence, engines
 
 
-def _told(name: str, evidence: StoredEvidence, question: Question, where: str) -> Cost | Refusal:
+def _estimated(name: str, evidence: StoredEvidence, question: Question, where: str) -> Cost | Refusal:
     if name not in ENGINES[DATABASE]["infer"]:
         return Refusal(UnsupportedError("runs in memory only"))
     settings, stored = Settings(), StoredProgram(evidence, StoredRun(evidence.database))

@@ -35,18 +35,18 @@ class PublishedFactors:
         """[factors, k] The atoms of each factor."""
         return self.scope.atoms
 
-    def send(self, heard: np.ndarray) -> tuple[np.ndarray, int]:
-        """Messages [factors, k, 2] to atoms from the atoms' messages ``heard``.
+    def send(self, incoming: np.ndarray) -> tuple[np.ndarray, int]:
+        """Messages [factors, k, 2] to atoms from the atoms' messages ``incoming``.
 
         Also returns the factor that has no distribution left, or -1.
         """
         forms, start = self.scope.forms()
         k = self.scope.arity
         truths, everywhere = truths_of(k), np.ones(2**k)
-        sent = np.empty_like(heard)
+        sent = np.empty_like(incoming)
         for target in range(k):
             cells = cells_of(k, pairwise(i for i in range(k) if i != target))
-            box = heard.copy()
+            box = incoming.copy()
             box[:, target] = 0.0, 1.0
             intervals, failed = intervals_at_once(
                 forms, start, truths, truths[target], everywhere, 1.0, cells, box
@@ -99,18 +99,18 @@ class PublishedMessages:
         atoms = np.concatenate([f.atoms.reshape(-1) for f in state.factors] or [np.empty(0, np.int64)])
         spoken = np.concatenate([sent.reshape(-1, 2) for sent in state.sent] or [np.empty((0, 2))])
         least = often(_least_of_others, 2.0 * len(atoms))
-        heard = np.stack(
+        incoming = np.stack(
             [
                 -least(atoms, -spoken[:, 0], -state.single[:, 0]),
                 least(atoms, spoken[:, 1], state.single[:, 1]),
             ],
             axis=1,
         )
-        _refuse_crossed(state, atoms, heard)
+        _refuse_crossed(state, atoms, incoming)
         moved, first, sent = 0.0, 0, []
         for factors, before in zip(state.factors, state.sent, strict=True):
             size = factors.atoms.size
-            mine, failed = factors.send(heard[first : first + size].reshape(before.shape))
+            mine, failed = factors.send(incoming[first : first + size].reshape(before.shape))
             if failed >= 0:
                 raise FoundContradictionError(factors.scope.sentences(failed), factors.atoms[failed])
             moved = max(moved, float(np.abs(mine - before).max(initial=0.0)))
@@ -122,10 +122,10 @@ class PublishedMessages:
         return state.moved
 
 
-def _refuse_crossed(state: PublishedState, atoms: np.ndarray, heard: np.ndarray) -> None:
+def _refuse_crossed(state: PublishedState, atoms: np.ndarray, incoming: np.ndarray) -> None:
     """Raise ``FoundContradictionError`` if the messages to an atom have an empty intersection."""
     lower, upper = state.intervals
-    crossed = (lower > upper + CROSSED)[atoms] | (heard[:, 0] > heard[:, 1] + CROSSED)
+    crossed = (lower > upper + CROSSED)[atoms] | (incoming[:, 0] > incoming[:, 1] + CROSSED)
     if crossed.any():
         link = int(np.flatnonzero(crossed)[0])
         for factors in state.factors:
@@ -146,7 +146,7 @@ def _least_of_others(atoms: Array, spoken: Array, single: Array) -> Array:
             least[atom], second[atom], whose[atom] = spoken[e], least[atom], e
         elif spoken[e] < second[atom]:
             second[atom] = spoken[e]
-    heard = np.empty(len(atoms))
+    incoming = np.empty(len(atoms))
     for e in range(len(atoms)):
-        heard[e] = second[atoms[e]] if whose[atoms[e]] == e else least[atoms[e]]
-    return heard
+        incoming[e] = second[atoms[e]] if whose[atoms[e]] == e else least[atoms[e]]
+    return incoming

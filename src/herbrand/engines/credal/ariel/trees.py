@@ -106,14 +106,14 @@ class Tree:
         reached([query, *self.evidence], parents)
         return tables
 
-    def _below(self, atom: int, heard: Sequence[Interval]) -> Interval:
+    def _below(self, atom: int, incoming: Sequence[Interval]) -> Interval:
         """The log ratio of the evidence at and below an atom."""
         if atom in self.evidence:
             sure = math.inf if self.evidence[atom] else -math.inf
             return sure, sure
         low, high = (
-            _total([low for low, _ in heard], -math.inf),
-            _total([high for _, high in heard], math.inf),
+            _total([low for low, _ in incoming], -math.inf),
+            _total([high for _, high in incoming], math.inf),
         )
         return lowered(low, low), raised(high, high)
 
