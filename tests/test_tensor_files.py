@@ -212,8 +212,8 @@ def test_no_other_file_is_written_over(tmp_path: Path, held: bytes) -> None:
     save_tensors(file, {}, {"step": 1})
     save_tensors(file, {}, {"step": 2})
     file.write_bytes(held)
-    with pytest.raises(HerbrandError, match="holds something other than what herbrand saves"):
+    with pytest.raises(HerbrandError, match="is no file that herbrand saved"):
         save_tensors(file, {}, {})
-    with pytest.raises(HerbrandError, match="holds something other than what herbrand saves"):
+    with pytest.raises(HerbrandError, match="is no file that herbrand saved"):
         hb.Model(hb.parse("?: p(x)"), {"p": ["a"]}).learn(save=file)
     assert file.read_bytes() == held

@@ -133,7 +133,7 @@ def test_distillation_gives_opinions(herbrand: Herbrand, tmp_path: Path) -> None
             ("--target", "p", "--latent", "h", "--method", "pseudo-likelihood"),
             "needs to know every atom, and h",
         ),
-        ("?: p(x)\np(1)\np(2) ~ 0.3", ("--method", "pseudo-likelihood"), "is an opinion"),
+        ("?: p(x)\np(1)\np(2) ~ 0.3", ("--method", "pseudo-likelihood"), "is soft evidence"),
         (
             "?: p(x) => q(x)\nhard: p(x) => q(x)\np(1)\nq(2)",
             (),

@@ -93,7 +93,7 @@ REFUSED = [
     ("?: smokes(x)", {"latent": "smokes", "target": "smokes"}, None, None),
     ("?: cancer(x) or smokes(x)", {**PSEUDO, "latent": "cancer", "target": "smokes"}, "is latent", "layers"),
     ("?: cancer(x)", {"latent": "cancer", "target": "cancer"}, "no atom of it is known", "list facts"),
-    ('?: smokes(x)\nsmokes("b") ~ 0.4', PSEUDO, 'smokes("b") ~ 0.4 is an opinion', "--latent smokes"),
+    ('?: smokes(x)\nsmokes("b") ~ 0.4', PSEUDO, 'smokes("b") ~ 0.4 is soft evidence', "--latent smokes"),
     (MOOD + '?: mood(x) = "bad"', {}, 'mood("a") has no value', "--latent mood"),
     ("?: smokes(x)\nhard: friends(x, y) and smokes(x) => smokes(y)", PSEUDO, "this hard", "--latent PRED"),
     ("?: smokes(x)", {"method": "pseudolikelihood"}, "no method 'pseudolikelihood'", "pseudo-likelihood"),

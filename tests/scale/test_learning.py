@@ -231,7 +231,7 @@ def refused(*_: Any) -> None:
         ("", {"method": "auto", "starts": 3}, "leave out --starts, or --on"),
         ("", {"target": "smoke"}, "no predicate 'smoke'"),
         ("", {"latent": "has"}, "has is latent"),
-        ('smokes("z") ~ 0.3', {}, r'smokes\("z"\) ~ 0.3 is an opinion'),
+        ('smokes("z") ~ 0.3', {}, r'smokes\("z"\) ~ 0.3 is soft evidence'),
         ('smokes("z")', {}, "1 atoms of mood have no value"),
         ("hard: friends(x, y) and smokes(x) => smokes(y)", {}, "contradict this hard statement"),
     ],

@@ -230,8 +230,7 @@ def _masked(
     if len(table.soft):
         row = next(facts.rows(signature.predicates[name], table.soft[:1]))
         raise UnsupportedError(
-            f"{show_atom(name, row)} ~ {table.probabilities[0]:g} is an opinion; what is learned from is "
-            "true or false",
+            f"{show_atom(name, row)} ~ {table.probabilities[0]:g} is soft evidence; labels are true or false",
             hint=f"say which it is, or that it is not known: --latent {name}",
         )
     return replace(table, world="closed")

@@ -22,7 +22,7 @@ from herbrand.relations.database import Database
 from herbrand.scale.evidence import StoredEvidence
 
 RUN = "run"
-LAYOUT = 3
+LAYOUT = 4
 """Version of the tables of steps; a run with tables of another version starts again."""
 
 
