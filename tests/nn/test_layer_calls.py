@@ -137,6 +137,9 @@ def test_calls_that_are_refused() -> None:
         (({}, {"e": zeros, "s": zeros}, {}), "no observed predicate 's'"),
         (({}, {"e": zeros}, {"u": zeros}), "no ragged type 'u'"),
         (({}, {"e": zeros}, {"t": zeros[:, 0, None]}), "the constants of t have shape"),
+        (({}, {"e": zeros + 2}, {}), "the facts of e have the number 2"),
+        (({}, {"e": zeros - math.nan}, {}), "the facts of e have the number nan"),
+        (({}, {"e": zeros}, {"t": zeros[0] - 1}), "the constants of t have the number -1"),
     ]:
         with pytest.raises(HerbrandError, match=told):
             layer(*call)

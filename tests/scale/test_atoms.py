@@ -106,7 +106,7 @@ class TestEvidence:
         with DuckDB() as database, pytest.raises(FactsError) as caught:
             hb.Model(theory, on="duckdb:unused").stored.evidence_of(database).known("kind")
         assert str(caught.value) == (
-            "4 atoms of kind have no value, though it is observed\n"
+            "kind has no value for 4 atoms, though it is observed\n"
             "  list a value for every atom of an observed many-valued predicate, or declare it open"
         )
 

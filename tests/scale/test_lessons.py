@@ -90,7 +90,7 @@ class TestRefusals:
         [
             (
                 'predicate m(t) in {"x", "y"}\ntype t = 1..3\n?: m(w) = "x"\nm(1) = "x"',
-                "2 atoms of m have no value\n"
+                "m has no value for 2 atoms\n"
                 "  list one for each, or say that what is not listed is not known: --latent m",
             ),
             (

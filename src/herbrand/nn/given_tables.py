@@ -8,6 +8,9 @@ from torch import Tensor
 
 from herbrand.errors import UnsupportedError
 
+ROUNDED = 1e-4
+"""Tolerance of a probability's range, for rounding and finite differences."""
+
 
 def given_tables(what: str, given: Mapping[str, Tensor] | None) -> Mapping[str, Tensor]:
     """Tables by name, empty for ``None``; raises an error for anything but tensors. ``what``: their name in
@@ -28,3 +31,9 @@ def given_tables(what: str, given: Mapping[str, Tensor] | None) -> Mapping[str, 
         if table.is_complex():
             raise UnsupportedError(f"the {what} of {name} are complex numbers", hint="expected real ones")
     return given
+
+
+def no_probabilities(table: Tensor) -> Tensor:
+    """Entries outside of 0 to 1, NaN among them."""
+    known = table.detach()
+    return known[~((known >= -ROUNDED) & (known <= 1 + ROUNDED))]

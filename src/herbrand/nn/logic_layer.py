@@ -29,7 +29,7 @@ from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory, WeightedFormula
 from herbrand.language.written_weights import relearned, weight_statements, with_weights
 from herbrand.nn.devices import on_processor
-from herbrand.nn.given_tables import given_tables
+from herbrand.nn.given_tables import given_tables, no_probabilities
 from herbrand.nn.implicit import attached
 from herbrand.nn.layer import Layer
 from herbrand.nn.masks import Masks, finite
@@ -423,7 +423,8 @@ class LogicLayer(Layer):
         present: Mapping[str, Tensor],
         ragged: Mapping[str, tuple[int, ...]],
     ) -> tuple[int, ...]:
-        """Batch axes of a call; raises an error for tables of wrong names or shapes."""
+        """Batch axes of a call; raises an error for tables of wrong names or shapes, and for facts and
+        constants outside of 0 to 1."""
         for name in self.observed:
             if name not in facts:
                 raise UnsupportedError(
@@ -446,6 +447,11 @@ class LogicLayer(Layer):
                     raise UnsupportedError(
                         f"the {what} of {name} have shape {tuple(table.shape)}",
                         hint=f"expected {shape}, after any batch axes",
+                    )
+                if what != "logits" and not _is_traced(table) and len(wrong := no_probabilities(table)):
+                    raise UnsupportedError(
+                        f"the {what} of {name} have the number {float(wrong[0]):g}",
+                        hint="expected numbers from 0, false or absent, to 1",
                     )
                 batches[name] = tuple(table.shape[: table.dim() - len(shape)])
         return _together(batches)

@@ -67,7 +67,7 @@ from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
-from herbrand.nn.given_tables import given_tables
+from herbrand.nn.given_tables import given_tables, no_probabilities
 from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
@@ -87,8 +87,6 @@ WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64)
 """Dtypes of indices of constants."""
 MOST_SHOWN = 20
 """Largest number of weights that are shown with their rules."""
-ROUNDED = 1e-4
-"""Tolerance of a probability's range, for rounding and finite differences."""
 NO_DISTRIBUTION = 0.01
 """Distance from 1 at which a sum of value scores is refused. Smaller distances are allowed for clamped scores
 and finite differences."""
@@ -599,8 +597,7 @@ def _examples(questions: int, given: Mapping[str, Tensor]) -> int:
 
 def _refuse_no_probability(name: str, scores: Tensor) -> None:
     """Raise an error for scores outside of 0 to 1, with a tolerance for finite differences."""
-    known = scores.detach()
-    wrong = known[~((known >= -ROUNDED) & (known <= 1 + ROUNDED))]
+    wrong = no_probabilities(scores)
     if len(wrong):
         raise no_probability(name, float(wrong[0]))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from herbrand.budget import UNLIMITED
-from herbrand.errors import FactsError
+from herbrand.errors import FactsError, counted
 from herbrand.language.signature import Signature
 from herbrand.program.bindings import Listed, columns_of
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
@@ -135,9 +135,9 @@ class StoredEvidence(Evidence):
                 return StoredKnown(sizes, NONE, NONE, 0, true, rows)
             return StoredKnown(sizes, NONE, NONE, LATENT, true + false, rows)
         known = StoredKnown(sizes, NONE, NONE, LATENT, true, rows)
-        if world == "closed" and known.latent_count():
+        if world == "closed" and (missing := known.latent_count()):
             raise FactsError(
-                f"{known.latent_count():,} atoms of {predicate} have no value, though it is observed",
+                f"{predicate} has no value for {counted(missing, 'atom')}, though it is observed",
                 hint="list a value for every atom of an observed many-valued predicate, or declare it open",
             )
         return known

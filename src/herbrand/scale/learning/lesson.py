@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from herbrand.engines.mean_field.products import Observed
-from herbrand.errors import UnsupportedError
+from herbrand.errors import UnsupportedError, counted
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
@@ -105,7 +105,7 @@ def _refuse_valueless(example: StoredExample) -> None:
             missing = math.prod(example.evidence.sizes(name)) - listed
             if missing:
                 raise UnsupportedError(
-                    f"{missing:,} atoms of {name} have no value",
+                    f"{name} has no value for {counted(missing, 'atom')}",
                     hint=f"list one for each, or say that what is not listed is not known: --latent {name}",
                 )
 
