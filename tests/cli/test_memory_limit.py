@@ -34,7 +34,7 @@ FULL = """
 import numpy as np
 from herbrand.budget import bound_data
 data = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
-bound_data(int(data.split()[1]) * 1024)
+bound_data((int(data.split()[1]) << 10) + (4 << 20))  # less than one of its buffers
 print(np.linalg.solve(np.eye(3), np.ones(3)))
 """
 
