@@ -72,6 +72,9 @@ def test_rename_refuses_a_mistake_beside_another_one() -> None:
     text = 'predicate season in {"a", "b"}\npredicate p(t)\n1: p(x)\n1: unknown'
     with pytest.raises(hb.HerbrandError, match="'season' would be a mistake here"):
         Document(text).renamed(text.index("x"), "season")
+    again = 'predicate season in {"a", "b"}\npredicate p(t)\n1: p(x)\n1: p(season)'
+    with pytest.raises(hb.HerbrandError, match="'season' would be a mistake here"):
+        Document(again).renamed(again.index("x"), "season")  # the mistake of the last line once more
     known = "predicate p(t)\n1: p(x)\n1: unknown(x)"
     changed = Document(known).renamed(known.index("unknown"), "other")
     assert [new for _, new in changed] == ["other"]

@@ -53,10 +53,12 @@ def test_what_counts_what_has_weights_rests_on_them() -> None:
 def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
     model = hb.Model(hb.parse(WEIGHTED), on=f"duckdb:{tmp_path}/w.duckdb" if on else None)
     for query in ("path", 'path("a", "c")', 'edge("a", "b")'):
-        with pytest.raises(UnsupportedError, match="on weights of proofs, which infer does not count"):
+        message = "depends on weights of proofs, which infer does not count"
+        with pytest.raises(UnsupportedError, match=message):
             model.infer(query)
     for query in ('P(path("a", "c"))', 'P(open_one("a") | path("a", "c"))'):
-        with pytest.raises(UnsupportedError, match="on weights of proofs, which bound does not count"):
+        message = "depends on weights of proofs, which bound does not count"
+        with pytest.raises(UnsupportedError, match=message):
             model.bound(query)
     if not on:
         assert model.infer("near(x, y)")['near("a", "b")'] == 1.0
@@ -65,7 +67,8 @@ def test_in_memory_and_on_a_database(tmp_path: Path, on: bool) -> None:
 def test_an_interval_that_rests_on_weights_is_not_explained() -> None:
     model = hb.Model(hb.parse(WEIGHTED))
     for query in ('P(path("a", "c"))', 'P(open_one("a") | path("a", "c"))'):
-        with pytest.raises(UnsupportedError, match="on weights of proofs, which bound does not count"):
+        message = "depends on weights of proofs, which bound does not count"
+        with pytest.raises(UnsupportedError, match=message):
             model.explain(query)
 
 

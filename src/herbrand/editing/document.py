@@ -159,7 +159,7 @@ class Document:
         before = {mistake.message for mistake in self.mistakes}
         mistakes = self.changed(after).mistakes  # older ones may have the new name in their messages
         if len(mistakes) > len(self.mistakes):
-            new = next(each for each in mistakes if each.message not in before)
+            new = next((each for each in mistakes if each.message not in before), mistakes[-1])
             raise UnsupportedError(f"'{name}' would be a mistake here: {new.message}")
         return [(word, shown_name(name)) for word in places]
 

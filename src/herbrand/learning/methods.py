@@ -131,10 +131,14 @@ def learned_choices(
 def refuse_unused(method: str, settings: LearningSettings) -> None:
     """Raise UnsupportedError for an option that the method does not use, or if there is no such method."""
     _refuse_no_method(method)
-    candidates, options = AUTOMATIC if method == "auto" else (method,), options_in("learn", settings)
-    refused = [[o for o in options if not uses("learn", name, o)] for name in candidates]
+    refused = [unused_options(name, settings) for name in (AUTOMATIC if method == "auto" else (method,))]
     if all(refused):
         raise unused("learn", f"{method} does not use", refused[0][0])
+
+
+def unused_options(method: str, settings: LearningSettings) -> list[str]:
+    """Options among the settings that a method does not use."""
+    return [option for option in options_in("learn", settings) if not uses("learn", method, option)]
 
 
 def _refuse_no_method(name: str) -> None:

@@ -15,7 +15,6 @@ herbrand.serving.refusals.RefusedError: '../rain.hb' is no name of a file in the
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,9 +26,9 @@ from herbrand.errors import HerbrandError
 from herbrand.facts.source import COMPRESSIBLE, TABLE_READERS
 from herbrand.files import ScratchFolder, irregular, written_whole
 from herbrand.language.dialects import fact_endings, theory_endings
+from herbrand.language.dialects.alchemy.includes import includes
 from herbrand.serving.refusals import BAD_REQUEST, CONFLICT, NOT_FOUND, RefusedError
 
-INCLUDED = re.compile(r'#include\s*"([^"\n]+)"')
 LEFT_OUT = ("node_modules", "venv", "__pycache__")
 DEEPEST, MOST_SEEN, MOST_OTHERS = 3, 20_000, 500
 """Limits of a listing: depth of folders, files that are visited, and files listed that are neither theory nor
@@ -98,10 +97,8 @@ class Project:
         path = self.folder / name
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder)):
             raise RefusedError(BAD_REQUEST, f"'{name}' leads out of the project's folder")
-        if (kind := irregular(path)) not in (
-            None,
-            "a folder",
-        ):  # whoever opens a pipe waits for its other end
+        kind = irregular(path)
+        if kind not in (None, "a folder"):  # whoever opens a pipe waits for its other end
             raise RefusedError(BAD_REQUEST, f"'{name}' is {kind}, and no file of the project")
         return path
 
@@ -172,15 +169,6 @@ class Project:
                 text = contents[name].decode("utf-8", "replace")
                 waiting += [str(PurePosixPath(name).parent / written) for written in includes(text)]
         return {name: contents[name] for name in contents if name not in theory}
-
-
-def includes(text: str) -> list[str]:
-    """Names of the files that a theory includes, as it writes them.
-
-    >>> includes('#include "types.mln"\\n1.5 Rain')
-    ['types.mln']
-    """
-    return INCLUDED.findall(text)
 
 
 def _bytes(content: str | bytes) -> bytes:

@@ -14,10 +14,11 @@ from starlette.staticfiles import StaticFiles
 
 import herbrand
 from herbrand.errors import HerbrandError
+from herbrand.language.dialects.alchemy.includes import includes
 from herbrand.serving.bodies import answer_errors, as_json, body_of, field, json_of, while_connected
 from herbrand.serving.gallery import example, examples
 from herbrand.serving.option_forms import forms
-from herbrand.serving.projects import Project, includes, kind_of
+from herbrand.serving.projects import Project, kind_of
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError, refusal_of
 from herbrand.serving.result_page import result_page
 from herbrand.serving.studio_runs import COMMANDS, Runs, theories_in

@@ -235,7 +235,8 @@ class _Work:
         ]
         if not ends:
             return False
-        atoms, value = (np.concatenate(parts) for parts in list(zip(*ends, strict=True))[:2])
+        pairs, values, statements = zip(*ends, strict=True)
+        atoms, value = np.concatenate(pairs), np.concatenate(values)
         names, place = np.unique(atoms, return_inverse=True)
         place = place.reshape(-1, 2)
         here, there = 2 * place + value, 2 * place + 1 - value
@@ -243,7 +244,7 @@ class _Work:
         links = np.stack([here, there[:, ::-1]], axis=2)
         component = strong_component_of(size, links.reshape(-1, 2))
         if (torn := component[0::2] == component[1::2]).any():
-            stated = np.repeat([statement for *_, statement in ends], [len(rows) for rows, *_ in ends])
+            stated = np.repeat(statements, [len(rows) for rows in pairs])
             raise _contradiction(self.program, int(stated[torn[place].all(axis=1)][0]))
         first = np.full(component.max() + 1, size)
         np.minimum.at(first, component, np.arange(size))

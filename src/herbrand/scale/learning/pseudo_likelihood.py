@@ -8,14 +8,14 @@ from __future__ import annotations
 import time
 
 from herbrand.budget import allowed_bytes
-from herbrand.engines.engine import options_in
 from herbrand.errors import UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.learning.learned import Learning
+from herbrand.learning.methods import unused_options
 from herbrand.learning.pseudo_likelihood import LikelihoodTerm, PseudoLikelihood, at_the_top, indifferent
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.ties import refuse_possibly_tied
-from herbrand.options.table import options_of, uses
+from herbrand.options.table import options_of
 from herbrand.scale.learning.conditionals import BYTES_A_CHANGE, StoredConditionals, fetched
 from herbrand.scale.learning.counted import Counted, counted, fingerprint, kept_counts
 from herbrand.scale.learning.flips import Report
@@ -82,8 +82,7 @@ def refuse_unserved(method: str, worlds: object, settings: LearningSettings) -> 
         raise UnsupportedError(
             f"{method} does not run on a database", hint=f"--method {METHOD}, or leave out --on"
         )
-    unused = [name for name in options_in("learn", settings) if not uses("learn", METHOD, name)]
-    if unused:
+    if unused := unused_options(METHOD, settings):
         flag = options_of("learn")[unused[0]].flag
         raise UnsupportedError(
             f"{METHOD}, which runs on a database, does not use {flag}", hint=f"leave out {flag}, or --on"

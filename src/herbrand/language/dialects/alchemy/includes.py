@@ -8,9 +8,21 @@ herbrand.errors.LanguageError: a text that is no file cannot include 'more.mln'
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from herbrand.errors import LanguageError
+
+_INCLUDE = re.compile(r'#include\s*"([^"\n]+)"')
+
+
+def includes(text: str) -> list[str]:
+    """Names of the files that a theory includes, as it writes them; for copying them, without parsing it.
+
+    >>> includes('#include "types.mln"\\n1.5 Rain')
+    ['types.mln']
+    """
+    return _INCLUDE.findall(text)
 
 
 class Includes:
