@@ -33,8 +33,11 @@ sys.exit(status)
 FULL = """
 import numpy as np
 from herbrand.budget import bound_data
-data = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
-bound_data((int(data.split()[1]) << 10) + (4 << 20))  # less than one of its buffers
+def data():
+    line = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
+    return int(line.split()[1]) << 10
+bound_data(data() + (1 << 30))
+bound_data(data() + (4 << 20))  # less than one of its buffers
 print(np.linalg.solve(np.eye(3), np.ones(3)))
 """
 
