@@ -57,12 +57,6 @@ def in_place(function: Function) -> Function:
     return loop(function)
 
 
-def in_any_order(function: Function) -> Function:
-    """Mark a loop whose sums may be reordered, so that the compiled loop uses vector instructions."""
-    function.__dict__["is_in_any_order"] = True
-    return loop(function)
-
-
 def inlined(function: Function) -> Function:
     """Mark a loop that is inlined into its few callers. numba compiles the callees again for each caller, so
     that a chain of calls compiles faster as one loop."""
@@ -137,8 +131,6 @@ def _compiled(function: Any, from_python: bool) -> Any:
     options: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not from_python}
     if hasattr(function, "is_in_place"):
         options["_nrt"] = False
-    if hasattr(function, "is_in_any_order"):
-        options["fastmath"] = {"reassoc", "contract"}
     if hasattr(function, "is_inlined"):
         options["inline"] = "always"
     return numba.njit(copy, cache=keeps, nogil=True, **options)

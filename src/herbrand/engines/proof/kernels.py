@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from herbrand.loops import in_any_order, loop
+from herbrand.loops import loop
 
 Array = NDArray[Any]
 
@@ -421,7 +421,7 @@ def push_where_back(
             slopes[reached[place]] = 0.0
 
 
-@in_any_order
+@loop
 def pull_back(
     pointers: Array,
     sources: Array,
@@ -455,11 +455,25 @@ def pull_back(
                 for place in range(many):
                     into[place] += weight * above[place]
             if needs_weights:
-                out_of = state[source]
-                total = 0.0
-                for place in range(many):
-                    total += out_of[place] * above[place]
-                of_weights[entry] += total
+                of_weights[entry] += _dot(state[source], above)
+
+
+@loop
+def _dot(first: Array, second: Array) -> Any:
+    """Scalar product, summed by quarters: additions of one sum wait for each other.
+
+    The order is fixed, so that plain Python and compiled code compute the same bits on every processor.
+    """
+    quarter = len(first) // 4
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    for place in range(quarter):
+        one += first[place] * second[place]
+        two += first[quarter + place] * second[quarter + place]
+        three += first[2 * quarter + place] * second[2 * quarter + place]
+        four += first[3 * quarter + place] * second[3 * quarter + place]
+    for place in range(4 * quarter, len(first)):
+        one += first[place] * second[place]
+    return (one + two) + (three + four)
 
 
 NONE: NDArray[np.float64] = np.empty(0)
