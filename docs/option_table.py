@@ -38,10 +38,10 @@ def _line(options: list[Option]) -> str:
     return f"| `{first.flag}{metavar}` | {commands} | {says}{pages} | {used_by} |\n"
 
 
-def _apart(said: Iterable[tuple[Option, str]]) -> str:
-    """What options of one name are said to be: the first, then others with their commands."""
+def _apart(texts_of: Iterable[tuple[Option, str]]) -> str:
+    """Describe the options of one name: the first, then others with their commands."""
     texts: dict[str, list[str]] = {}
-    for option, text in said:
+    for option, text in texts_of:
         texts.setdefault(text, []).extend(option.commands)
     (first, _), *others = texts.items()
     with_commands = [f"{', '.join(commands)}: {text}" for text, commands in others if text]

@@ -92,7 +92,7 @@ def agree(table: Table, facts: Any = None, rows: Sequence[FactRows] | None = Non
         try:
             expected = load_by_hand(said, {table.predicate: table.types}, closed, ("area",))
         except ContradictionError:
-            with pytest.raises(FactsError, match="is said to"):
+            with pytest.raises(FactsError, match="is stated to"):
                 stored(database, signature, facts, rows or ())
             return
         signature, found = stored(database, signature, facts, rows or ())
@@ -146,9 +146,9 @@ def of(*names: str) -> Signature:
 
 
 CONTRADICTIONS: list[tuple[str, Mapping[str, list[Any]], str]] = [
-    ("smokes", {"a": ["x", "x"], "truth": [True, False]}, r'smokes\("x"\) is said to be true and false'),
-    ("smokes", {"a": ["x", "x"], "weight": [1.0, 2.0]}, r'smokes\("x"\) is said to have two weights'),
-    ("area", {"a": ["p", "p"], "v": ["ai", "db"]}, r'area\("p"\) is said to have two values'),
+    ("smokes", {"a": ["x", "x"], "truth": [True, False]}, r'smokes\("x"\) is stated to be true and false'),
+    ("smokes", {"a": ["x", "x"], "weight": [1.0, 2.0]}, r'smokes\("x"\) is stated to have two weights'),
+    ("area", {"a": ["p", "p"], "v": ["ai", "db"]}, r'area\("p"\) is stated to have two values'),
     (
         "area",
         {"a": ["p"] * 3, "v": ["ai", "db", "theory"], "truth": [False] * 3},
@@ -157,10 +157,10 @@ CONTRADICTIONS: list[tuple[str, Mapping[str, list[Any]], str]] = [
     (
         "area",
         {"a": ["p", "p"], "v": ["ai", "ai"], "truth": [True, False]},
-        r'area\("p"\) = "ai" is said to be true and false',
+        r'area\("p"\) = "ai" is stated to be true and false',
     ),
-    ("alarm", {"truth": [True, False]}, "alarm is said to be true and false"),
-    ("alarm", {"weight": [0.5, 0.6]}, "alarm is said to have two weights"),
+    ("alarm", {"truth": [True, False]}, "alarm is stated to be true and false"),
+    ("alarm", {"weight": [0.5, 0.6]}, "alarm is stated to have two weights"),
 ]
 
 
@@ -170,10 +170,10 @@ def test_contradictions_have_their_places(tmp_path: Path) -> None:
     with pytest.raises(FactsError) as stated:
         hb.Model(hb.parse(theory, "one.hb"), on=on).infer()
     assert str(stated.value).startswith(
-        'one.hb:3:1: p("a") is said to be true and false, together with one.hb:5:1'
+        'one.hb:3:1: p("a") is stated to be true and false, together with one.hb:5:1'
     )
     table = pa.table({"t": ["b", "a"], "truth": [True, False]})
-    with pytest.raises(FactsError, match=r"one\.hb:3:1: .* is said to be true and false, together with p\b"):
+    with pytest.raises(FactsError, match=r"one\.hb:3:1: .* is stated to .*false, together with p\b"):
         hb.Model(hb.parse(theory.replace('not p("a")\n', ""), "one.hb"), {"p": table}, on=on).infer()
 
 

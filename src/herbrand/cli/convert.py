@@ -1,4 +1,4 @@
-"""``herbrand convert``: any readable format to the language, and back where it can be said there."""
+"""``herbrand convert``: any readable format to the language, and from it to formats that can express it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _shown = later("herbrand.language.show:show_formula")
 def command(
     theory: Theories, to: str | None = None, output: str | None = None, dialect: str | None = None
 ) -> None:
-    """Any readable format to the language, and back where it can be said there.
+    """Convert any readable format to the language, and from it to formats that can express it.
 
     Files of facts (.db, .cfacts) are read as theories of facts. The ending of -o names the format unless
     --to does.

@@ -599,7 +599,7 @@ def _slopes(problem: Problem, marginals: Tables, weights: Sequence[Tensor | floa
     batch = next(iter(marginals.values())).shape[0]
     with torch.enable_grad():
         # Views, since marginals of tied atoms are made of those of their leaders: derivatives by the
-        # leaders' own tables would count what is said to the tied ones as well.
+        # leaders' own tables would count the tied atoms' statements as well.
         leaves = {
             name: m.view_as(m) if m.requires_grad else m.detach().requires_grad_()
             for name, m in marginals.items()

@@ -354,7 +354,7 @@ class Loading:
                 place, *others = self._places(predicate, queries, rows[0], arguments)
                 among = "".join(f", together with {other}" for other in others)
                 raise FactsError(
-                    place.mistake(f"{atom} is said to {message}{among}", "leave one of them out")
+                    place.mistake(f"{atom} is stated to {message}{among}", "leave one of them out")
                 )
 
     def _places(

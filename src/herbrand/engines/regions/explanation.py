@@ -31,9 +31,9 @@ from herbrand.language.show import statement_text
 
 POINTS = 64
 ROUNDING = 1e-12
-NOTE = "the base is what is known and said of the constant alone"
-WHOLE = "what is said of pairs is summed within regions, and not shared out: ask lifted, exact or bp"
-WIDE = "what is said of counts this large is summed by interpolation, and not shared out: ask lifted or bp"
+NOTE = "the base holds the facts and statements about the constant alone"
+WHOLE = "statements about pairs are summed within regions and have no shares: ask lifted, exact or bp"
+WIDE = "statements about counts this large are summed by interpolation and have no shares: ask lifted or bp"
 HARD = "hard statements"
 
 
