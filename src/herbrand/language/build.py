@@ -74,6 +74,7 @@ _BODY_HINTS: dict[type, str] = {
 }
 _LIKE_P = {"p", "pr", "prob", "probability"}
 _NUMBERED = {"soft": "probability", "weighted": "weight"}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ARROWS = "write :- for a rule, => for 'implies'"
 
 
@@ -343,10 +344,7 @@ class Builder(Transformer[Token, Any]):
         """The atom of a fact; refuse arguments that are computed."""
         for argument in atom.arguments:
             if not isinstance(argument, Variable | Constant):
-                hint = "write the value itself; a rule may compute it"
-                if getattr(argument, "sign", "") == "/":
-                    hint = "write a fraction as a decimal number"
-                self.refuse("a fact computes no values", argument.span, hint)
+                self.refuse("a fact computes no values", argument.span, _value_itself(argument))
                 return Atom(atom.predicate, (), atom.span)
         return atom
 
@@ -443,9 +441,7 @@ class Builder(Transformer[Token, Any]):
         atoms = [side for side in (left, right) if isinstance(side, Atom)]
         if atoms:
             self.refuse(
-                "a comparison is between terms, not atoms",
-                atoms[-1].span,
-                _ARROWS if operator in ("<", "<=") else "",
+                "a comparison is between terms, not atoms", atoms[-1].span, _of_values(left, operator, right)
             )
         left, right = (Constant(0, x.span) if isinstance(x, Atom) else x for x in (left, right))
         if isinstance(left, Variable | Constant) and isinstance(right, Variable | Constant):
@@ -574,3 +570,22 @@ def _as_negated_equality(stated: Formula) -> Formula:
     if isinstance(stated, Comparison) and stated.operator == "!=":
         return Not(replace(stated, operator="="), stated.span)
     return stated
+
+
+def _value_itself(argument: Term | Arithmetic) -> str:
+    """Advice for an argument of a fact that is written as a computation."""
+    if _DATE.fullmatch(written := argument.span.text if argument.span else ""):
+        return f'a date is written date "{written}"'
+    if getattr(argument, "sign", "") == "/":
+        return "write a fraction as a decimal number"
+    return "write the value itself; a rule may compute it"
+
+
+def _of_values(left: Any, operator: str, right: Any) -> str:
+    """Advice for a comparison with an atom in the place of a value."""
+    if operator in ("<", "<="):
+        return _ARROWS
+    spans = [side.span for side in (left, right) if isinstance(side, Atom) and side.span]
+    if operator == "=" and len(spans) == 2:
+        return "equal values have one variable: " + " and ".join(f"{span.text} = v" for span in spans)
+    return ""

@@ -89,6 +89,7 @@ _WORDS = {
     "closed": "a closed world is declared by ': observed'",
     "open": "an open world needs no word: a declared predicate is open",
 }
+_ROLES = ["observed", "learned"]
 _KEYWORDS = {"AND", "OR", "XOR", "IN", "WHERE", "INDEPENDENT"}
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _WORD_BEFORE = re.compile(r"([^\W\d]\w*)[ \t\n]*$")
@@ -266,13 +267,15 @@ def _misspelt(failure: Failure) -> str:
     if failure.first_word and failure.kind in ("NAME", "COLON", "LPAR"):
         known = ["type", "predicate"] if failure.kind == "NAME" else ["hard"]
         return nearest(failure.first_word, known)
+    if failure.kind == "NAME" and "ROLE" in failure.accepted:
+        return nearest(failure.found, _ROLES)
     if failure.kind == "NAME":
         return nearest(failure.found, [k.lower() for k in _KEYWORDS & failure.accepted])
     return ""
 
 
 def _role(failure: Failure) -> str:
-    role = failure.found in ("observed", "learned") and "COLON" in failure.accepted
+    role = failure.found in _ROLES and "COLON" in failure.accepted
     return f"write ': {failure.found}'" if role else ""
 
 
@@ -329,13 +332,22 @@ def _chained(failure: Failure) -> str:
     return "<=> is not chained: use brackets" if failure.kind == "IFF" else ""
 
 
+def _declared_values(failure: Failure) -> str:
+    """Advice for a predicate whose values are declared as other languages declare a result."""
+    if not failure.before.lstrip().startswith("predicate "):
+        return ""
+    sign = failure.kind == "EQUALS" or failure.text.startswith("->", failure.at)
+    misread = failure.kind == "NAME" and (failure.found.lower() in _WORDS or _misspelt(failure))
+    if sign or (failure.kind in ("NAME", "LBRACE") and "ROLE" in failure.accepted and not misread):
+        return "values are declared with 'in': predicate area(paper) in {...}"
+    return ""
+
+
 def _comparison_out_of_place(failure: Failure) -> str:
     if failure.kind not in ("EQUALS", "DIFFERS", "LESS", "MORE", "AT_LEAST", "AT_MOST"):
         return ""
     if "INDEPENDENT" in failure.accepted:
         return "write both bounds as 'in [lower, upper]'"
-    if failure.kind == "EQUALS" and failure.text[failure.start : failure.at].lstrip().startswith("predicate"):
-        return "values are declared with 'in': predicate area(paper) in {...}"
     if "AND" in failure.accepted and "EQUALS" not in failure.accepted:
         return "comparisons are not chained: join them by 'and'"
     return ""
@@ -468,6 +480,7 @@ _RULES = [
     _only_a_fragment,
     _probability_elsewhere,
     _computed_probability,
+    _declared_values,
     _foreign,
     _point,
     _percent,

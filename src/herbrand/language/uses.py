@@ -310,7 +310,9 @@ class Uses:
                 continue
             spans = list(dict.fromkeys(places))  # the typing rule of an aggregate names its atoms again
             hint = "as soon as one predicate is declared, all must be"
-            if not self._mistakes.full:
+            if name in self._vocabulary.types:
+                hint = f"'{name}' is a type: variables range over their types without such a condition"
+            elif not self._mistakes.full:
                 hint = nearest(name, self._vocabulary.predicates) or hint
             others = [("also here", span) for span in spans[1:_MOST_PLACES]]
             more = len(spans) - 1 - len(others)
