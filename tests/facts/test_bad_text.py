@@ -40,7 +40,8 @@ BAD = [
     (
         "friends.csv",
         "anna,bob,3\n",
-        f"friends.csv: 3 columns, but 'friends' takes 2 columns (person, person) {AT_MOST}{DATA}",
+        f"friends.csv: 3 columns, but 'friends' takes 2 columns (person, person) {AT_MOST}"
+        "\n  a first row must name the columns, such as: person, person, truth",
     ),
     (
         "friends.csv",

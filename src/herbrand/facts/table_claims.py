@@ -245,8 +245,16 @@ def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
     return table.whole.mistake(
         f"{width}, but '{predicate.name}' takes {expected} and after them at most one named "
         f"truth, probability or weight",
-        _OF_A_RESULT if (table.names or ())[:1] == ("atom",) else table.hint,
+        _width_hint(table, predicate),
     )
+
+
+def _width_hint(table: OpenTable, predicate: Predicate) -> str:
+    if (table.names or ())[:1] == ("atom",):
+        return _OF_A_RESULT
+    if table.hint and not table.names and table.width == len(predicate.column_types) + 1:
+        return f"a first row must name the columns, such as: {', '.join((*predicate.column_types, 'truth'))}"
+    return table.hint
 
 
 def _empty_cells(claims: Claims) -> list[Mistake]:
