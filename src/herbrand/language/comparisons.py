@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
+from itertools import chain
 from types import UnionType
 from typing import Any
 
@@ -38,7 +39,7 @@ from herbrand.language.formulas import (
     unvalued,
     walk,
 )
-from herbrand.language.scope import Renaming, bound_variables
+from herbrand.language.scope import Renaming
 
 Test = Computed | Comparison
 
@@ -87,30 +88,29 @@ def negated_equations(parts: Iterable[Formula]) -> Iterator[tuple[Not, Compariso
                     yield from negated_equations(one.body)
 
 
-def inner_parts(one: Aggregate, kinds: type | UnionType) -> Iterator[Formula]:
+def inner_parts(one: Aggregate, kinds: type | UnionType) -> Iterator[Any]:
     """Yield the leaves of these kinds in an aggregate's body, including those of nested aggregates."""
-    for literal in one.body:
-        for part in walk(literal):
-            if isinstance(part, kinds):
-                yield part
-            elif isinstance(part, Computed):
-                for deeper in aggregates(part):
-                    yield from inner_parts(deeper, kinds)
+    return chain.from_iterable(_parts_in(literal, kinds) for literal in one.body)
+
+
+def _parts_in(formula: Formula, kinds: type | UnionType) -> Iterator[Any]:
+    """Yield the leaves of these kinds in a formula, and in the aggregates of its other leaves."""
+    for part in walk(formula):
+        if isinstance(part, kinds):
+            yield part
+        elif isinstance(part, Computed):
+            for one in aggregates(part):
+                yield from inner_parts(one, kinds)
 
 
 def inner_atoms(one: Aggregate) -> Iterator[Atom]:
     """The atoms in an aggregate's body, including those of nested aggregates."""
-    return (unvalued(part) for part in inner_parts(one, AnyAtom) if isinstance(part, AnyAtom))
+    return map(unvalued, inner_parts(one, AnyAtom))
 
 
 def atoms_in(formula: Formula) -> Iterator[Atom]:
-    """Yield the atoms of a formula, including those in aggregates."""
-    for part in walk(formula):
-        if isinstance(part, AnyAtom):
-            yield unvalued(part)
-        elif isinstance(part, Computed):
-            for one in aggregates(part):
-                yield from inner_atoms(one)
+    """The atoms of a formula, including those in aggregates."""
+    return map(unvalued, _parts_in(formula, AnyAtom))
 
 
 def variables_of(part: object) -> dict[str, Variable]:
@@ -215,6 +215,19 @@ def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
             if name not in names and variables_of(value).keys() <= names:
                 names.add(name)
     return names
+
+
+def bound_variables(body: Iterable[Formula]) -> set[str]:
+    """Variables of a rule's body to which its atoms give values, or its equations from these and constants.
+
+    >>> from herbrand.language.parse import parse_theory
+    >>> rule = parse_theory("p(x, y) :- q(x), not r(z), y = x, x < w").rules[0]
+    >>> sorted(bound_variables(rule.body))
+    ['x', 'y']
+    """
+    body = list(body)
+    atoms = [part for part in body if isinstance(part, AnyAtom)]
+    return with_assigned([part for part in body if isinstance(part, Test)], variables_of(atoms))
 
 
 def equations_of(tests: Iterable[Test], known: Collection[str]) -> dict[str, tuple[Test, Expression]]:

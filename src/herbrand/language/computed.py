@@ -28,6 +28,7 @@ from herbrand.language.comparisons import (
     aggregates,
     all_fixed_in,
     body_computes,
+    bound_variables,
     computes,
     equations_of,
     fixed_in,
@@ -66,7 +67,7 @@ from herbrand.language.formulas import (
     with_children,
 )
 from herbrand.language.names import placeholder, shown_name
-from herbrand.language.scope import Renaming, bound_variables, with_terms, written
+from herbrand.language.scope import Renaming, with_terms, written
 from herbrand.language.show import show_expression, show_formula
 from herbrand.language.syntax import (
     Alternative,

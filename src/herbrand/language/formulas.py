@@ -286,10 +286,8 @@ def unnegated(literal: Formula) -> Formula:
 def predicates_in(formula: Formula) -> Iterator[str]:
     """Yield the predicate of each atom in a formula, with repetitions."""
     for part in walk(formula):
-        if isinstance(part, Atom):
-            yield part.predicate
-        elif isinstance(part, ValueIs | ValueIn):
-            yield part.atom.predicate
+        if isinstance(part, AnyAtom):
+            yield unvalued(part).predicate
 
 
 _WITH_PARTS: dict[type, Callable[[Any, Sequence[Formula]], Formula]] = {

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from herbrand.graphs import reached
-from herbrand.language.formulas import compares
+from herbrand.language.formulas import compares, unvalued
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     AnyAtom,
@@ -30,8 +29,6 @@ from herbrand.language.syntax import (
     Formula,
     Leaf,
     Term,
-    ValueIn,
-    ValueIs,
     Variable,
     changed_value,
     children,
@@ -146,18 +143,13 @@ def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[st
     compared: list[Comparison] = []
     for formula in formulas:
         for part in walk(formula):
-            match part:
-                case (
-                    Atom(predicate=name)
-                    | ValueIs(atom=Atom(predicate=name))
-                    | ValueIn(atom=Atom(predicate=name))
-                ):
-                    columns = signature.predicates[name].column_types
-                    for term, column in zip(leaf_terms(part), columns, strict=False):
-                        if isinstance(term, Variable):
-                            types[term.name] = column
-                case Comparison():
-                    compared.append(part)
+            if isinstance(part, AnyAtom):
+                columns = signature.predicates[unvalued(part).predicate].column_types
+                for term, column in zip(leaf_terms(part), columns, strict=False):
+                    if isinstance(term, Variable):
+                        types[term.name] = column
+            elif isinstance(part, Comparison):
+                compared.append(part)
     linked = _linked(compared)
     waiting = list(types)
     for name in waiting:
@@ -177,27 +169,6 @@ def _linked(comparisons: Iterable[Comparison]) -> dict[str, list[str]]:
                 linked.setdefault(left, []).append(right)
                 linked.setdefault(right, []).append(left)
     return linked
-
-
-def bound_variables(body: Iterable[Formula]) -> set[str]:
-    """Variables of a rule's body that its atoms bind, directly or by equations, or equations with constants.
-
-    >>> from herbrand.language.parse import parse_theory
-    >>> rule = parse_theory("p(x, y) :- q(x), not r(z), y = x, x < w").rules[0]
-    >>> sorted(bound_variables(rule.body))
-    ['x', 'y']
-    """
-    bound: set[str] = set()
-    equations: list[Comparison] = []
-    for literal in body:
-        if isinstance(literal, AnyAtom):
-            bound.update(term.name for term in leaf_terms(literal) if isinstance(term, Variable))
-        elif isinstance(literal, Comparison) and literal.operator == "=":
-            equations.append(literal)
-            if any(isinstance(side, Constant) for side in (literal.left, literal.right)):
-                bound.update(term.name for term in leaf_terms(literal) if isinstance(term, Variable))
-    linked = _linked(equations)
-    return set(reached(bound, lambda name: linked.get(name, ())))
 
 
 def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:

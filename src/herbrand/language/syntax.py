@@ -220,7 +220,11 @@ class FactRows:
         return self.predicate, self.kind, self.valued, self.label, self.row_count, len(self.columns)
 
     def _rows(self) -> tuple[object, ...]:
-        return self.columns, self.numbers, tuple(tuple(map(_is_text, column)) for column in self.columns)
+        return (
+            self.columns,
+            self.numbers,
+            [[isinstance(x, str) for x in column] for column in self.columns],
+        )
 
     def row(self, index: int) -> tuple[Value, ...]:
         return tuple(column[index] for column in self.columns)
@@ -238,10 +242,6 @@ class FactRows:
 _SAID = re.compile(r'(?:"(?:\\.|[^"\\\n])*"|(?!(?<=[\s)])(?:#|//))[^\n])*')
 """Matches a line up to its comment, in this language or a dialect. ``#`` and ``//`` begin a comment only
 after a space or a closing bracket, since names in dialects may hold these signs."""
-
-
-def _is_text(value: Value) -> bool:
-    return isinstance(value, str)
 
 
 @quickly_made

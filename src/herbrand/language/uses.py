@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from herbrand.errors import Mistakes, Related, Span, counted, nearest
 from herbrand.graphs import Classes
+from herbrand.language.comparisons import bound_variables
 from herbrand.language.names import is_made, not_taken, shown_constant, shown_name
-from herbrand.language.scope import Renaming, bound_variables, free_variables, written
+from herbrand.language.scope import Renaming, free_variables, written
 from herbrand.language.show import show_atom, show_formula
 from herbrand.language.signature import Predicate, Vocabulary
 from herbrand.language.syntax import (

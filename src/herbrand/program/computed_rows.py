@@ -20,13 +20,12 @@ from herbrand.budget import Budget
 from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import is_without_circle, reached
-from herbrand.language.comparisons import aggregates, variables_of, with_assigned
+from herbrand.language.comparisons import aggregates, bound_variables, variables_of
 from herbrand.language.computed import Definition, with_inner
 from herbrand.language.formulas import (
     Aggregate,
     Atom,
     Comparison,
-    Computed,
     Formula,
     Not,
     Variable,
@@ -166,11 +165,9 @@ class Computation:
 
     def _ranging(self, rule: Rule) -> set[str]:
         """Types of the head's variables that the body does not bind."""
-        known = variables_of([part for part in rule.body if isinstance(part, AnyAtom)])
-        free = variables_of(rule.head).keys() - known.keys()
+        free = variables_of(rule.head).keys() - bound_variables(rule.body)
         if not free:
             return set()
-        free -= with_assigned([part for part in rule.body if isinstance(part, Comparison | Computed)], known)
         types = variable_types([rule.head, *rule.body], self.signature)
         return {types[name] for name in free if name in types}
 

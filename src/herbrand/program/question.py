@@ -23,16 +23,17 @@ from herbrand.language.comparisons import (
     assigned,
     atoms_in,
     body_computes,
+    bound_variables,
     tests_of,
     variables_of,
 )
-from herbrand.language.formulas import AGGREGATES, FUNCTIONS
+from herbrand.language.formulas import AGGREGATES, FUNCTIONS, unvalued
 from herbrand.language.parse import MOST_ASKED, parse_formula
-from herbrand.language.scope import bound_variables
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     And,
+    AnyAtom,
     Atom,
     Constant,
     Formula,
@@ -44,6 +45,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
     WeightedFormula,
+    leaf_terms,
     replace_leaves,
     walk,
 )
@@ -254,15 +256,9 @@ def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
     check(own.declarations() + Theory((WeightedFormula(Hard(), formula),)))
     mistakes: list[Mistake] = []
     for part in walk(formula):
-        match part:
-            case Atom(predicate=name, arguments=arguments):
-                mistakes += _unknown(arguments, signature.predicates[name].types, facts)
-            case ValueIs(atom=atom, value=value):
-                mistakes += _unknown(
-                    (*atom.arguments, value), signature.predicates[atom.predicate].column_types, facts
-                )
-            case ValueIn(atom=atom):
-                mistakes += _unknown(atom.arguments, signature.predicates[atom.predicate].types, facts)
+        if isinstance(part, AnyAtom):
+            types = signature.predicates[unvalued(part).predicate].column_types
+            mistakes += _unknown(leaf_terms(part), types, facts)
     if mistakes:
         raise LanguageError(mistakes)
 
@@ -306,7 +302,7 @@ def _plainly_fits(atom: Atom, predicate: Predicate, facts: Facts) -> bool:
 def _unknown(terms: Sequence[Term], types: Sequence[str], facts: Facts) -> list[Mistake]:
     """A mistake for each constant that does not belong to its type."""
     mistakes = []
-    for term, type_name in zip(terms, types, strict=True):
+    for term, type_name in zip(terms, types, strict=False):  # the values of an ``in`` are no terms
         domain = facts.domains[type_name]
         if isinstance(term, Constant) and domain.index_of(term.value) is None:
             mistakes.append(absence(term.value, domain, term.span))

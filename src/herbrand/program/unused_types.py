@@ -6,12 +6,11 @@ operation to reject: a conjunction that needs one has no rows, and an aggregate 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from herbrand.language.comparisons import Test, tests_of, variables_of
-from herbrand.language.formulas import Aggregate, Arithmetic, Computed, Constant, Expression, Formula
-from herbrand.language.scope import bound_variables
+from herbrand.language.comparisons import Test, bound_variables, tests_of, variables_of, with_aggregates
+from herbrand.language.formulas import Aggregate, Constant, Expression
 
 NOTHING = Constant(0)
 """Count or sum of no rows."""
@@ -31,23 +30,10 @@ class UnusedTypes:
     def tests(self, tests: Iterable[Test]) -> list[Test]:
         """The tests with 0 in place of counts and sums of no rows; raise :class:`NoRowsError` if a test has
         no value."""
-        return [self._test(test) for test in tests]
+        return [with_aggregates(test, self._aggregate) for test in tests]
 
-    def _test(self, test: Test) -> Test:
-        if not isinstance(test, Computed):
-            return test
-        return replace(test, left=self._value(test.left), right=self._value(test.right))
-
-    def _value(self, value: Expression) -> Expression:
-        match value:
-            case Arithmetic(operands=operands):
-                return replace(value, operands=tuple(map(self._value, operands)))
-            case Aggregate(body=body):
-                return self._aggregate(value, body)
-        return value
-
-    def _aggregate(self, one: Aggregate, body: Sequence[Formula]) -> Expression:
-        plain, tests = tests_of(body)
+    def _aggregate(self, one: Aggregate) -> Expression:
+        plain, tests = tests_of(one.body)
         try:
             if any(map(self.unused, bound_variables(plain) & variables_of(one).keys())):
                 raise NoRowsError

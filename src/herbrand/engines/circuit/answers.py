@@ -15,10 +15,9 @@ from herbrand.answers.marginals import Marginals
 from herbrand.engines.proof.goals import literals_of
 from herbrand.engines.proof.request import PROBABILITY, Request
 from herbrand.errors import LanguageError, UnsupportedError
-from herbrand.language.comparisons import plain_variables, tests_of, variables_of
+from herbrand.language.comparisons import bound_variables, plain_variables, tests_of, variables_of
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
-from herbrand.language.scope import bound_variables
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, BodyLiteral, Formula, Not, Rule, Value, Variable
 from herbrand.program.question import computing_goal, with_own_names

@@ -17,7 +17,7 @@ from herbrand.errors import LanguageError
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.early import open_places
-from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet
+from herbrand.language.dialects.problog.goals import Body, PrologClause, calls_by_predicate, no_value_yet
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
@@ -98,20 +98,17 @@ def without_unqueried(
 
     A clause of several heads stays if a query leads to one of them.
     """
-    above, below = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    above = defaultdict[str, set[str]](set)
     for clause in clauses:
-        heads = {head.predicate for head in clause.heads}
-        called = {part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)}
-        for name in called:
-            above[name] |= heads
-        for name in heads:
-            below[name] |= called
+        for name in clause.called:
+            above[name] |= clause.derived
+    below = calls_by_predicate(clauses)
     needed = reached((atom.predicate for atom in queries), below.__getitem__) if queries else names
     gone = {*reached(set(names).difference(needed), above.__getitem__)}
     return [
         clause
         for clause in clauses
-        if gone.isdisjoint(heads := {head.predicate for head in clause.heads}) or not heads.isdisjoint(needed)
+        if gone.isdisjoint(clause.derived) or not clause.derived.isdisjoint(needed)
     ]
 
 
@@ -262,7 +259,7 @@ def _at(atom: Atom, places: Places) -> list[Term]:
 def _called(clauses: list[PrologClause], guards: set[str]) -> list[PrologClause]:
     """Drop the clauses that depend on calls which nothing makes, as they have no values."""
     while True:
-        silent = guards - {head.predicate for clause in clauses for head in clause.heads}
+        silent = guards.difference(*(clause.derived for clause in clauses))
         if not silent:
             return clauses
         guards = guards - silent

@@ -7,8 +7,8 @@ variables that it shares with the rest of its clause. Goals that no language of 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, count, product
@@ -18,7 +18,7 @@ from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, calculated, constant_value, parts_of
-from herbrand.language.formulas import OPPOSITES, Sign, compares
+from herbrand.language.formulas import OPPOSITES, Sign, compares, unnegated
 from herbrand.language.show import show_expression
 from herbrand.language.syntax import (
     Arithmetic,
@@ -112,6 +112,16 @@ class PrologClause:
         return (*self.heads, *self.body)
 
     @property
+    def derived(self) -> set[str]:
+        """Predicates of its heads."""
+        return {head.predicate for head in self.heads}
+
+    @property
+    def called(self) -> set[str]:
+        """Predicates that its goals call, negated ones included."""
+        return {part.predicate for part in map(unnegated, self.body) if isinstance(part, Atom)}
+
+    @property
     def fails(self) -> bool:
         """Whether a goal of its body is ``fail``, so that it has no answer."""
         return Truth(False) in self.body
@@ -119,6 +129,15 @@ class PrologClause:
     @property
     def is_fact(self) -> bool:
         return not self.body and not self.chances
+
+
+def calls_by_predicate(clauses: Iterable[PrologClause]) -> dict[str, set[str]]:
+    """For each predicate, the predicates that its clauses call; empty for one without clauses."""
+    calls = defaultdict[str, set[str]](set)
+    for clause in clauses:
+        for name in clause.derived:
+            calls[name] |= clause.called
+    return calls
 
 
 class Goals:

@@ -17,10 +17,15 @@ from herbrand.errors import LanguageError, Span
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
-from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by, without_anonymous
+from herbrand.language.dialects.problog.goals import (
+    Body,
+    PrologClause,
+    bound_by,
+    calls_by_predicate,
+    without_anonymous,
+)
 from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames
-from herbrand.language.formulas import unnegated
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
@@ -60,7 +65,7 @@ def by_way_of_calling(
     own: dict[str, list[PrologClause]] = {name: [] for name in apart}
     drawn = dict[str, PrologClause]()
     for clause in clauses:
-        if _heads(clause) & apart:
+        if clause.derived & apart:
             for rule in _as_rules(clause, names, drawn) if clause.chances else [clause]:
                 own[rule.heads[0].predicate].append(rule)
     work = _Work(own, tests, drawn.keys())
@@ -77,7 +82,7 @@ def by_way_of_calling(
         rewritten = _with_choices(_needed(rewritten, set(heads.values())), drawn)
     except (NotReadError, LanguageError):
         return None
-    others = (clause for clause in clauses if not _heads(clause) & apart)
+    others = (clause for clause in clauses if not clause.derived & apart)
     renamed = {
         atom: [replace(each, predicate=heads[queried[each]]) for each in listed.get(atom, [atom])]
         for atom in ways
@@ -159,10 +164,6 @@ def _asked_names(ways: Iterable[Way], names: PredicateNames) -> dict[Way, str]:
     return by_way
 
 
-def _heads(clause: PrologClause) -> set[str]:
-    return {head.predicate for head in clause.heads}
-
-
 def _needed(rewritten: Sequence[PrologClause], queried: Collection[str]) -> list[PrologClause]:
     """The clauses on which the ``queried`` predicates depend, without those whose head is in their own body.
 
@@ -170,12 +171,7 @@ def _needed(rewritten: Sequence[PrologClause], queried: Collection[str]) -> list
     found first.
     """
     telling = [clause for clause in rewritten if clause.heads[0] not in clause.body]
-    below = defaultdict[str, set[str]](set)
-    for clause in telling:
-        below[clause.heads[0].predicate].update(
-            part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)
-        )
-    needed = {*queried, *reached(queried, below.__getitem__)}
+    needed = {*queried, *reached(queried, calls_by_predicate(telling).__getitem__)}
     return [clause for clause in telling if clause.heads[0].predicate in needed]
 
 
@@ -186,12 +182,10 @@ def _resting_on(late: Collection[str], clauses: Sequence[PrologClause]) -> set[s
     while True:
         before = len(resting)
         for clause in clauses:
-            parts = (unnegated(part) for part in clause.body)
-            called = {part.predicate for part in parts if isinstance(part, Atom)}
-            if called & resting:
-                resting |= _heads(clause)
-            if _heads(clause) & resting:
-                resting |= _heads(clause) | called & unsure
+            if clause.called & resting:
+                resting |= clause.derived
+            if clause.derived & resting:
+                resting |= clause.derived | clause.called & unsure
         if len(resting) == before:
             return resting
 

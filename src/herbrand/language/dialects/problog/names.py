@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 
 from herbrand.errors import LanguageError, Span
 from herbrand.graphs import Classes
-from herbrand.language.comparisons import leaf_computes, variables_of, with_assigned
+from herbrand.language.comparisons import Test, leaf_computes, variables_of, with_assigned
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.names import is_writable, made_writable, shown_constant
 from herbrand.language.syntax import (
@@ -189,13 +189,14 @@ def reads_numbers(part: Formula, tests: Mapping[Span, str]) -> bool:
 def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] = NOTHING) -> set[str]:
     """Variables to which a body gives values; ``called``: positions at which atoms give none, because their
     callers must."""
-    known: set[str] = set()
-    tests = [part for part in body if isinstance(part, Comparison | Computed)]
-    for atom in (part for part in body if isinstance(part, Atom)):
-        own = called.get(atom.predicate, ())
-        free = [term for place, term in enumerate(atom.arguments) if place not in own]
-        known |= variables_of(free).keys()
-    return with_assigned(tests, known)
+    known = [
+        term
+        for part in body
+        if isinstance(part, Atom)
+        for place, term in enumerate(part.arguments)
+        if place not in called.get(part.predicate, ())
+    ]
+    return with_assigned([part for part in body if isinstance(part, Test)], variables_of(known))
 
 
 def unbound(heads: Iterable[Atom], body: Sequence[BodyLiteral]) -> dict[str, tuple[str, int]]:

@@ -272,9 +272,8 @@ class _Reader:
             for part in (atom, *map(unnegated, body))
         ]
         queries = [part for part in parts if isinstance(part, Atom)]
-        defined = {head.predicate for clause in self._clauses for head in clause.heads}
-        named = [unnegated(part) for clause in self._clauses for part in clause.body]
-        unknown = {part.predicate for part in named if isinstance(part, Atom)} - defined
+        defined = set[str]().union(*(clause.derived for clause in self._clauses))
+        unknown = set[str]().union(*(clause.called for clause in self._clauses)) - defined
         if unknown:
             self._clauses = without_unqueried(self._clauses, unknown, queries)
         used = [*(unnegated(part) for clause in self._clauses for part in clause.body), *queries]

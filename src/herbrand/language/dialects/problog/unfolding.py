@@ -15,9 +15,8 @@ from typing import cast
 
 from herbrand.graphs import reached
 from herbrand.language.comparisons import equated, variables_of
-from herbrand.language.dialects.problog.goals import Body, PrologClause
+from herbrand.language.dialects.problog.goals import Body, PrologClause, calls_by_predicate
 from herbrand.language.dialects.problog.names import valued
-from herbrand.language.formulas import unnegated
 from herbrand.language.scope import conditions_with, with_terms
 from herbrand.language.syntax import (
     Atom,
@@ -49,10 +48,9 @@ def unfolded(clauses: Sequence[PrologClause], kept: Collection[str]) -> list[Pro
         return list(clauses)
     work = _Unfolding(computing)
     written_out = [one for clause in clauses for one in work.written_out(clause)]
-    calls = [part for clause in written_out if not computing.keys() & _heads(clause) for part in clause.body]
-    called = {part.predicate for part in map(unnegated, calls) if isinstance(part, Atom)}
-    gone = work.called - called
-    return [clause for clause in written_out if not gone & _heads(clause)]
+    others = (clause for clause in written_out if not computing.keys() & clause.derived)
+    gone = work.called.difference(*(clause.called for clause in others))
+    return [clause for clause in written_out if not gone & clause.derived]
 
 
 def settled(clause: PrologClause) -> PrologClause:
@@ -99,20 +97,13 @@ def _with_value(chances: Sequence[Chance], name: str, value: Expression) -> tupl
     return tuple(assigned)
 
 
-def _heads(clause: PrologClause) -> set[str]:
-    return {head.predicate for head in clause.heads}
-
-
 def _computing(clauses: Sequence[PrologClause]) -> dict[str, list[PrologClause]]:
     """Clauses of each computing predicate: its clauses call nothing, or some compute an argument from values
     of the caller. Predicates with choices or recursion are left out."""
-    by_predicate, below = defaultdict[str, list[PrologClause]](list), defaultdict[str, set[str]](set)
+    by_predicate, below = defaultdict[str, list[PrologClause]](list), calls_by_predicate(clauses)
     for clause in clauses:
         for head in clause.heads:
             by_predicate[head.predicate].append(clause)
-            below[head.predicate].update(
-                part.predicate for part in map(unnegated, clause.body) if isinstance(part, Atom)
-            )
     return {
         name: own
         for name, own in by_predicate.items()
