@@ -55,6 +55,13 @@ def test_facts_of_almost_the_name_of_a_predicate_without_any() -> None:
         assert tuple(text for text in model.notes if "statement uses" in text) == expected
 
 
+def test_a_new_constant_that_evidence_names_twice() -> None:
+    told: list[str] = []
+    model = hb.Model(hb.parse(THEORY), {"friends": [("anna", "bob")]}, note=told.append)
+    model.infer(given=['smokes("zed")', 'friends("zed", "bob")', 'not friends("zed", "anna")'])
+    assert told[-1] == '--given names a new constant of type p, "zed"'
+
+
 def test_a_new_constant_beside_what_counts_the_uncertain() -> None:
     told: list[str] = []
     theory = """predicate chosen(item)

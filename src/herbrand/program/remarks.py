@@ -8,6 +8,7 @@ predicates.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import partial
 
@@ -79,10 +80,8 @@ def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> I
 def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature, stated: Signature) -> bool:
     """Whether some predicate or constant may occur only in the evidence: a cheap check."""
     return any(rows.predicate not in stated.predicates for rows in given) or any(
-        _occurrences(name, value, facts, signature) <= list(column).count(value)
-        for rows in given
-        for name, column in zip(signature.predicates[rows.predicate].column_types, rows.columns, strict=False)
-        for value in dict.fromkeys(column)
+        _occurrences(name, value, facts, signature) <= count
+        for (name, value), count in constants_of(given, signature).items()
     )
 
 
@@ -189,14 +188,14 @@ def new_constants(given: Sequence[FactRows], before: Facts, signature: Signature
             yield new_constant(domain, value)
 
 
-def constants_of(given: Sequence[FactRows], signature: Signature) -> dict[tuple[str, Value], None]:
-    """Types and constants that evidence names."""
-    return {
-        (name, value): None
+def constants_of(given: Sequence[FactRows], signature: Signature) -> Counter[tuple[str, Value]]:
+    """Types and constants that evidence names, each with the number of times."""
+    return Counter(
+        (name, value)
         for rows in given
         for name, column in zip(signature.predicates[rows.predicate].column_types, rows.columns, strict=False)
         for value in column
-    }
+    )
 
 
 def new_constant(domain: Domain, value: Value) -> str:
