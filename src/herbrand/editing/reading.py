@@ -72,7 +72,8 @@ def checked_together(texts: Mapping[str, str], folder: Path | None = None) -> Ch
             starts[id(own)] = whole, start + shift
             keep.append(own)
             readings.append(reading)
-    theory, signature, mistakes = examined(readings)
+    theory, signature, noted = examined(readings)
+    mistakes = tuple(in_order(noted.listed))
     if not mistakes:
         try:
             resting_on_choices(theory.choices, theory.rules)

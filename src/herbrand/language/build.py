@@ -231,11 +231,6 @@ class Builder(Transformer[Token, Any]):
     def hard_weight(self, _: list[Token]) -> Hard:
         return Hard()
 
-    def weight(self, parts: list[Any]) -> Learned:
-        return parts[0]
-
-    rule_weight = weight
-
     def learned(self, parts: list[Token | None]) -> Learned:
         return Learned(tuple(Variable(self.name(p), self.at(p)) for p in parts if p is not None))
 
@@ -296,9 +291,6 @@ class Builder(Transformer[Token, Any]):
     def number_chance(self, parts: list[Token]) -> float:
         return min(max(self.probability_of(parts[0]), 0.0), 1.0)
 
-    def chance(self, parts: list[Any]) -> Learned:
-        return parts[0]
-
     def check_body_literal(self, literal: Formula) -> None:
         inner = unnegated(literal)
         if isinstance(inner, AnyAtom | Truth) or isinstance(literal, Comparison | Computed):
@@ -324,10 +316,10 @@ class Builder(Transformer[Token, Any]):
         atom, value = self.fact_parts(unnegated(stated), formula_hint)
         atom = self.without_computed(atom)
         terms = (*atom.arguments, *(() if value is None else (value,)))
-        kind, numbers = self.said_plainly(negated) if number is None else number
+        kind, numbers = number or ("false" if negated else "true", ())
         self.check_ground(atom, value, terms, formula_hint)
         if negated and number is not None:
-            self.check_negated(kind, numbers[0], stated)
+            self.check_negated(kind, number[1][0], stated)
         return FactRows(
             atom.predicate,
             tuple((term.value if isinstance(term, Constant) else "",) for term in terms),
@@ -347,9 +339,6 @@ class Builder(Transformer[Token, Any]):
                 self.refuse("a fact computes no values", argument.span, _value_itself(argument))
                 return Atom(atom.predicate, (), atom.span)
         return atom
-
-    def said_plainly(self, negated: bool) -> tuple[FactKind, tuple[float, ...]]:
-        return ("false" if negated else "true"), ()
 
     def fact_parts(self, stated: Formula, formula_hint: str) -> tuple[Atom, Term | None]:
         """The atom of a fact, and its value if it is many-valued; refuse any other formula."""
@@ -552,10 +541,6 @@ class Builder(Transformer[Token, Any]):
         return Constant("", self.at(token))
 
     # Queries
-
-    def query_formula(self, parts: list[Formula]) -> Formula:
-        """The formula itself; computed arguments stay, as goals and formulas lower them differently."""
-        return parts[0]
 
     def query_probability(self, parts: list[Any]) -> tuple[Formula, Formula | None]:
         event, given = (parts[0], parts[1]) if len(parts) == 2 else parts[0]

@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from herbrand.errors import LanguageError, Mistake, Mistakes, Span, in_order, nearest, placed
+from herbrand.errors import LanguageError, Mistake, Mistakes, Span, nearest, placed
 from herbrand.language.collection import collector_paused
 from herbrand.language.comparisons import negated_equations
 from herbrand.language.computed import Separated, separated, with_inner
@@ -238,22 +238,17 @@ def check_all(readings: Iterable[Reading]) -> tuple[Theory, Signature]:
          ^^^^^^^^
       did you mean 'smokes'?
     """
-    theory, signature, mistakes = _examined(readings)
+    theory, signature, mistakes = examined(readings)
     mistakes.raise_any()
     assert signature is not None
     return theory, signature
 
 
-def examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, tuple[Mistake, ...]]:
-    """The theory of all readable statements, its signature, and every mistake in the order of lines.
+def examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, Mistakes]:
+    """The theory of all readable statements, its signature, and every mistake.
 
     The signature is ``None`` if a text could not be read at all.
     """
-    theory, signature, mistakes = _examined(readings)
-    return theory, signature, tuple(in_order(mistakes.listed))
-
-
-def _examined(readings: Iterable[Reading]) -> tuple[Theory, Signature | None, Mistakes]:
     readings = list(readings)
     mistakes = Mistakes()
     for reading in readings:

@@ -186,8 +186,6 @@ def separated(theory: Theory, mistakes: Mistakes | None = None) -> Separated:
     statements = [work.statement(statement) for statement in theory.statements]
     if mistakes is None:
         work.mistakes.raise_any()
-    if not work.definitions and not len(work.mistakes):
-        return Separated(theory, ())
     apart = replace(theory, statements=tuple(statements))
     return Separated(apart, tuple(work.definitions), tuple(work.helpers))
 

@@ -22,14 +22,13 @@ from herbrand.language.check import check, check_all
 from herbrand.language.dialects import (
     DIALECTS,
     dialects_of,
-    read_source,
     read_theory_file,
     theory_endings,
     write,
     write_facts,
 )
 from herbrand.language.formatting import spaced
-from herbrand.language.parse import Reading, parse_theory, read_theory, refuse_no_text
+from herbrand.language.parse import Reading, parse_theory, read_source, read_theory, refuse_no_text
 from herbrand.language.show import show
 from herbrand.language.syntax import PredicateDeclaration, Theory, TypeDeclaration, refuse_no_theory
 from herbrand.options.kinds import Text

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter, eq, ge, gt, is_, le, lt, ne
+from operator import add, attrgetter, eq, ge, gt, is_, le, lt, mul, ne, neg, sub
 from typing import Any, Literal
 
 from herbrand.errors import LanguageError, Span
@@ -144,6 +144,8 @@ Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 OPPOSITES: dict[str, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "!=": "=", "=": "!="}
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne, "=": eq}
 """Comparison function of each operator, for two numbers, two texts or arrays of numbers."""
+ARITHMETIC: dict[str, Callable[..., Any]] = {"+": add, "-": sub, "*": mul, "negative": neg}
+"""Function of each sign that means the same for numbers and for expressions over columns of numbers."""
 BODY_HOLDS = "a rule's body holds atoms, 'not' before an atom, and comparisons"
 
 

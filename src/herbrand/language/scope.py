@@ -53,8 +53,7 @@ class Renaming:
         self._numbered = numbered
         self._made = 0
 
-    def formula(self, formula: Formula, names: Mapping[str, str] | None = None) -> Formula:
-        names = names or NOTHING
+    def formula(self, formula: Formula, names: Mapping[str, str] = NOTHING) -> Formula:
         if isinstance(formula, Atom):
             return self.atom(formula, names)
         if isinstance(formula, Leaf):
@@ -104,11 +103,6 @@ class Renaming:
         return f"`{self._made}" if self._numbered else f"{name}`{self._made}"
 
 
-def anonymous_named(formula: Formula) -> Formula:
-    """The formula with a distinct name for each ``_``; all other variables keep their names."""
-    return Renaming(quantified=False).formula(formula)
-
-
 def written(name: str) -> str:
     """Name of a renamed variable as the user wrote it."""
     return name.partition("`")[0]
@@ -118,18 +112,19 @@ def free_variables(formula: Formula) -> dict[str, Variable]:
     """The variables of a renamed formula that no quantifier binds, in the order they appear."""
     if isinstance(formula, Leaf):
         return {term.name: term for term in leaf_terms(formula) if isinstance(term, Variable)}
-    bound = {
-        variable.name
-        for part in walk(formula)
-        if isinstance(part, Exists | Forall)
-        for variable in part.variables
-    }
+    bound = quantified_names(formula)
     return {
         term.name: term
         for part in walk(formula)
         for term in leaf_terms(part)
         if isinstance(term, Variable) and term.name not in bound
     }
+
+
+def quantified_names(formula: Formula) -> set[str]:
+    """Names of the variables that quantifiers of a formula bind."""
+    quantifiers = (part for part in walk(formula) if isinstance(part, Exists | Forall))
+    return {variable.name for quantifier in quantifiers for variable in quantifier.variables}
 
 
 def free_names(formulas: Iterable[Formula]) -> list[str]:

@@ -13,81 +13,53 @@ from herbrand.errors import nearest
 from herbrand.language.names import RESERVED
 
 _FOREIGN = {
-    "<->": "write <=> for 'if and only if'",
-    "<-->": "write <=> for 'if and only if'",
-    "↔": "write <=> for 'if and only if'",
-    "⇔": "write <=> for 'if and only if'",
-    "->": "write => for 'implies'",
-    "-->": "write => for 'implies'",
-    "→": "write => for 'implies'",
-    "⇒": "write => for 'implies'",
-    "<-": "write :- for a rule, => for 'implies'",
-    "<--": "write :- for a rule, => for 'implies'",
-    "←": "write :- for a rule, => for 'implies'",
-    ": -": "write :- without a space",
-    "==": "write = for equality",
-    ":=": "write = for a value, :- for a rule",
-    "=:=": "write = for equality",
-    "<>": "write != for inequality",
-    "\\==": "write != for inequality",
-    "=\\=": "write != for inequality",
-    "~=": "write != for inequality",
-    "\\=": "write != for inequality",
-    "≠": "write != for inequality",
-    "=<": "write <=",
-    "≤": "write <=",
-    "≥": "write >=",
-    "&": "write 'and'",
-    "&&": "write 'and'",
-    "∧": "write 'and'",
-    "/\\": "write 'and'",
-    "^": "write 'and'",
-    "||": "write 'or'",
-    "\\/": "write 'or'",
-    "∨": "write 'or'",
-    "⊕": "write 'xor'",
-    "!": "write 'not'",
-    "¬": "write 'not'",
-    "\\+": "write 'not'",
-    "∃": "write 'exists x: ...'",
-    "∀": "write 'forall x: ...'",
-    "::": "a probability stands before its atom: 0.3 :: rain",
-    "'": "constants stand in double quotes",
-    "“": 'constants stand in straight double quotes: "..."',
-    "‘": "constants stand in double quotes",
-    "’": "constants stand in double quotes",
-    "”": 'constants stand in straight double quotes: "..."',
-    "//": "comments begin with #",
-    "/*": "comments begin with #",
-    "--": "comments begin with #",
-    "–": "a minus is written '-'",
-    "—": "a minus is written '-'",
-    "−": "a minus is written '-'",
-    "?-": "a goal stands by itself, without ?-",
-    "...": "a range has two points: 1..9",
-    ";": "a statement ends with its line; an alternative is written 'or'",
-    "+": "a positive number has no sign; values are added on a side of a comparison: m = n + 1",
+    sign: advice
+    for advice, signs in {
+        "write <=> for 'if and only if'": ("<->", "<-->", "↔", "⇔"),
+        "write => for 'implies'": ("->", "-->", "→", "⇒"),
+        "write :- for a rule, => for 'implies'": ("<-", "<--", "←"),
+        "write :- without a space": (": -",),
+        "write = for equality": ("==", "=:="),
+        "write = for a value, :- for a rule": (":=",),
+        "write != for inequality": ("<>", "\\==", "=\\=", "~=", "\\=", "≠"),
+        "write <=": ("=<", "≤"),
+        "write >=": ("≥",),
+        "write 'and'": ("&", "&&", "∧", "/\\", "^"),
+        "write 'or'": ("||", "\\/", "∨"),
+        "write 'xor'": ("⊕",),
+        "write 'not'": ("!", "¬", "\\+"),
+        "write 'exists x: ...'": ("∃",),
+        "write 'forall x: ...'": ("∀",),
+        "a probability stands before its atom: 0.3 :: rain": ("::",),
+        "constants stand in double quotes": ("'", "‘", "’"),
+        'constants stand in straight double quotes: "..."': ("“", "”"),
+        "comments begin with #": ("//", "/*", "--"),
+        "a minus is written '-'": ("–", "—", "−"),
+        "a goal stands by itself, without ?-": ("?-",),
+        "a range has two points: 1..9": ("...",),
+        "a statement ends with its line; an alternative is written 'or'": (";",),
+        "a positive number has no sign; values are added on a side of a comparison: m = n + 1": ("+",),
+    }.items()
+    for sign in signs
 }
 _LONGEST_FOREIGN = max(map(len, _FOREIGN))
 _WORDS = {
-    "v": "write 'or'",
-    "implies": "write =>",
-    "then": "write 'premise => conclusion'",
-    "iff": "write <=>",
-    "given": "write '|' for 'given', inside P( | )",
-    "is": "write =",
-    "pred": "a predicate is declared with 'predicate'",
-    "relation": "a predicate is declared with 'predicate'",
-    "domain": "a type is declared with 'type'",
-    "sort": "a type is declared with 'type'",
-    "string": "a type of text is declared by its name alone",
-    "str": "a type of text is declared by its name alone",
-    "text": "a type of text is declared by its name alone",
-    "int": "a type of numbers is declared as '= number'",
-    "integer": "a type of numbers is declared as '= number'",
-    "float": "a type of numbers is declared as '= number'",
-    "closed": "a closed world is declared by ': observed'",
-    "open": "an open world needs no word: a declared predicate is open",
+    word: advice
+    for advice, words in {
+        "write 'or'": ("v",),
+        "write =>": ("implies",),
+        "write 'premise => conclusion'": ("then",),
+        "write <=>": ("iff",),
+        "write '|' for 'given', inside P( | )": ("given",),
+        "write =": ("is",),
+        "a predicate is declared with 'predicate'": ("pred", "relation"),
+        "a type is declared with 'type'": ("domain", "sort"),
+        "a type of text is declared by its name alone": ("string", "str", "text"),
+        "a type of numbers is declared as '= number'": ("int", "integer", "float"),
+        "a closed world is declared by ': observed'": ("closed",),
+        "an open world needs no word: a declared predicate is open": ("open",),
+    }.items()
+    for word in words
 }
 _ROLES = ["observed", "learned"]
 _KEYWORDS = {"AND", "OR", "XOR", "IN", "WHERE", "INDEPENDENT"}
@@ -373,11 +345,8 @@ def _arguments_without_brackets(failure: Failure) -> str:
 
 
 def _empty_brackets(failure: Failure) -> str:
-    if failure.kind == "RPAR" and re.search(r"\w[ \t]*\($", failure.before.rstrip()):
-        name = re.search(r"(\w+)[ \t]*\($", failure.before.rstrip())
-        if name and name[1] != "P":
-            return f"without arguments there are no brackets: {name[1]}"
-    return ""
+    name = re.search(r"(\w+)[ \t]*\($", failure.before.rstrip()) if failure.kind == "RPAR" else None
+    return f"without arguments there are no brackets: {name[1]}" if name and name[1] != "P" else ""
 
 
 def _last_comma(failure: Failure) -> str:
@@ -415,11 +384,8 @@ def _bare_constant(failure: Failure) -> str:
 def _interval(failure: Failure) -> str:
     if failure.accepted == {"LSQB"}:
         return "an interval is written [lower, upper]"
-    return "an interval has two ends: [lower, upper]" if _lacks_upper(failure) else ""
-
-
-def _lacks_upper(failure: Failure) -> bool:
-    return failure.kind == "RSQB" and failure.accepted == {"COMMA"} and "P" in failure.before
+    lacks_upper = failure.kind == "RSQB" and failure.accepted == {"COMMA"} and "P" in failure.before
+    return "an interval has two ends: [lower, upper]" if lacks_upper else ""
 
 
 def _missing_comma(failure: Failure) -> str:

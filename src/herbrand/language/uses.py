@@ -10,7 +10,7 @@ mistake that shows both places.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from herbrand.errors import Mistakes, Related, Span, counted, nearest
 from herbrand.graphs import Classes
 from herbrand.language.comparisons import bound_variables
 from herbrand.language.names import is_made, not_taken, shown_constant, shown_name
-from herbrand.language.scope import Renaming, free_variables, written
+from herbrand.language.scope import Renaming, free_variables, quantified_names, written
 from herbrand.language.show import show_atom, show_formula
 from herbrand.language.signature import Predicate, Vocabulary
 from herbrand.language.syntax import (
@@ -382,7 +382,7 @@ class _StatementUses:
         free = {name for formula in formulas if named for name in free_variables(formula)}
         for variable in named:
             if variable.name not in free:
-                quantified = original is not None and variable.name in _bound_names(original)
+                quantified = original is not None and variable.name in quantified_names(original)
                 self._uses.refuse(
                     f"{shown_name(variable.name)} is not a free variable of the "
                     f"{'rule' if original is None else 'formula'}",
@@ -489,12 +489,6 @@ def _only_ground(formula: Formula, atoms: list[Atom]) -> bool:
         and type(formula) not in (Exists, Forall)
         and all(_only_ground(part, atoms) for part in parts)
     )
-
-
-def _bound_names(formula: Formula) -> Iterator[str]:
-    for part in walk(formula):
-        if isinstance(part, Exists | Forall):
-            yield from (variable.name for variable in part.variables)
 
 
 def _soft_instead(value: Value | None) -> str:

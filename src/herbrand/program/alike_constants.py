@@ -70,12 +70,9 @@ class AlikeConstants:
                 for argument, type_name in zip(arguments, types, strict=True):
                     if isinstance(argument, Constant):
                         yield self._class_of(argument.value, type_name), argument.value
-            case ValueIs(atom=atom, value=value):
-                yield from self._words_of(atom)
-                yield from _named(value)
-            case ValueIn(atom=atom, values=values):
-                yield from self._words_of(atom)
-                yield from _named(*values)
+            case ValueIs() | ValueIn():
+                yield from self._words_of(part.atom)
+                yield from _named(*(part.values if isinstance(part, ValueIn) else (part.value,)))
             case Comparison(operator="=" | "!=", left=left, right=right):
                 yield from ((None, value) for value, _ in _named(left, right))
             case Comparison(left=left, right=right):

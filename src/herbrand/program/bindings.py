@@ -77,6 +77,11 @@ class Condition:
     columns: frozenset[str]
     kept: Callable[[Relation], Relation]
 
+    @staticmethod
+    def that(columns: frozenset[str], holds: Expression) -> Condition:
+        """The condition that an expression over these columns holds."""
+        return Condition(columns, lambda rows: rows.where(holds))
+
 
 @dataclass(frozen=True)
 class Body:
@@ -205,11 +210,7 @@ def _apart(pair: Sequence[str | int], columns: Mapping[str, str]) -> Condition:
     """Condition that two arguments differ."""
     left, right = (column(columns[x]) if isinstance(x, str) else literal(x) for x in pair)
     needed = frozenset(columns[x] for x in pair if isinstance(x, str))
-    return Condition(needed, partial(_where, left != right))
-
-
-def _where(condition: Expression, rows: Relation) -> Relation:
-    return rows.where(condition)
+    return Condition.that(needed, left != right)
 
 
 def _without(listed: Relation, on: Sequence[str], rows: Relation) -> Relation:
@@ -249,9 +250,9 @@ class Bindings:
             rows[:, position] = self.column(argument)
         return codes_of(rows, sizes)
 
-    def take(self, rows: np.ndarray, new: Mapping[str, np.ndarray] | None = None) -> Bindings:
+    def take(self, rows: np.ndarray) -> Bindings:
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return Bindings({**columns, **(new or {})}, self.origin[rows])
+        return Bindings(columns, self.origin[rows])
 
 
 @dataclass(frozen=True)

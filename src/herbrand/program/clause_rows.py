@@ -153,17 +153,15 @@ class _Reading:
 
     def domain(self, name: str) -> Relation:
         """All constants of a column's type."""
-        return self.evaluation.source.domain(self._type(name)).renamed(**{name: "id"})
+        return self.evaluation.source.domain(self._types[name]).renamed(**{name: "id"})
 
     def size(self, name: str) -> int:
         """Number of constants of a column's type."""
-        return self.evaluation.source.size(self._type(name))
-
-    def _type(self, name: str) -> str:
-        return self._type_of[name]
+        return self.evaluation.source.size(self._types[name])
 
     @cached_property
-    def _type_of(self) -> dict[str, str]:
+    def _types(self) -> dict[str, str]:
+        """Type of each column."""
         return {self._names[variable]: kind for variable, kind in self.clause.types.items()}
 
     def part(self, place: int, atom: Lookup) -> BodyRelation:
@@ -189,14 +187,14 @@ class _Reading:
     def condition(self, test: Literal) -> Condition:
         match test:
             case Never():
-                return Condition(frozenset(), lambda rows: rows.where(FALSE))
+                return Condition.that(frozenset(), FALSE)
             case OneOf(variable=variable, allowed=allowed):
                 term = self.term(variable)
                 either = reduce(operator.or_, (term == index for index in allowed), FALSE)
-                return Condition(self._bound(test.arguments), lambda rows: rows.where(either))
+                return Condition.that(self._bound(test.arguments), either)
             case Compared(operator="!=" | "=" as sign, left=left, right=right):
                 compared = ORDERS[sign](self.term(left), self.term(right))
-                return Condition(self._bound(test.arguments), lambda rows: rows.where(compared))
+                return Condition.that(self._bound(test.arguments), compared)
             case Compared(operator=sign):
                 return self._ordered(test.arguments, ORDERS[sign](column("value0"), column("value1")))
             case Measured(variable=variable, operator=sign, number=number):

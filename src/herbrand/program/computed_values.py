@@ -17,6 +17,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.comparisons import (
     Test,
     assigned,
+    equated,
     in_order,
     outer_variables,
     tests_of,
@@ -24,6 +25,7 @@ from herbrand.language.comparisons import (
     with_assigned,
 )
 from herbrand.language.formulas import (
+    ARITHMETIC,
     OF_NUMBERS,
     OF_TEXTS,
     ORDERS,
@@ -365,11 +367,10 @@ def assigned_by(tests: Sequence[Test], known: Collection[str], computed: Collect
     variable only if no atom binds it. The others range over the constants of their types."""
     have, assigned_names = set(known), set[str]()
     for test in tests:
-        sides = ((test.left, test.right), (test.right, test.left)) if test.operator == "=" else ()
-        for name, value in sides:
+        for name, value in equated(test):
             needs = variables_of(value).keys()
-            if isinstance(name, Variable) and name.name not in {*have, *needs} and needs & computed <= have:
-                assigned_names.add(name.name)
+            if name not in {*have, *needs} and needs & computed <= have:
+                assigned_names.add(name)
                 break
         have |= variables_of(test).keys()
     return assigned_names
@@ -396,11 +397,8 @@ def _computed(sign: str, parts: Sequence[str], kinds: Sequence[Kind]) -> Express
     """The operation as an expression over columns of these kinds."""
     first, *others = map(column, parts)
     simple: Mapping[str, Callable[..., Expression]] = {
-        "+": lambda a, b: a + b,
-        "-": lambda a, b: a - b,
-        "*": lambda a, b: a * b,
+        **ARITHMETIC,
         "/": lambda a, b: _quotient(a, b, kinds),
-        "negative": lambda a: -a,
         "abs": magnitude,
         "min": lesser,
         "max": greater,

@@ -116,17 +116,12 @@ def derived_by(statements: Iterable[Choice | Rule]) -> set[str]:
 def only_count(statements: Sequence[Choice | Rule]) -> bool:
     """Whether all statements are rules, some of which count, and none is recursive: then no choice is
     sampled."""
-    below: dict[str, set[str]] = {}
-    counts = False
-    for statement in statements:
-        if isinstance(statement, Choice):
-            return False
-        counts = counts or any(isinstance(part, Computed) for part in statement.body)
-        below.setdefault(statement.head.predicate, set()).update(
-            name for name, _ in body_predicates(statement)
-        )
-    known = {name: parts & below.keys() for name, parts in below.items()}
-    return counts and all(len(c) == 1 and c[0] not in known[c[0]] for c in strong_components(known))
+    rules = [statement for statement in statements if isinstance(statement, Rule)]
+    counts = any(isinstance(part, Computed) for rule in rules for part in rule.body)
+    if not counts or len(rules) < len(statements):
+        return False
+    needs = _needs(rules)
+    return all(len(c) == 1 and c[0] not in needs[c[0]] for c in strong_components(needs))
 
 
 def as_rules(choices: Iterable[Choice]) -> list[Rule]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.facts.facts import Facts, FactTable
+from herbrand.facts.facts import Facts
 from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
@@ -52,15 +52,16 @@ def derived(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: B
     """The facts and all that follows from them."""
     few = _few(rules, signature, facts, budget)
     if few is not None:
-        tables = {name: _closed(facts.tables[name], few.array(name)) for name in _heads(rules)}
+        arrays = {name: few.array(name) for name in _heads(rules)}
     else:
         source = FactRelations(signature, facts, budget)
-        derived_tables = derived_rows(rules, signature, facts, source, source.refuse_false)
-        tables = {
-            name: _closed(facts.tables[name], source.table_rows(name, rows))
-            for name, rows in derived_tables.items()
-        }
-    return replace(facts, tables={**facts.tables, **tables})
+        rows = derived_rows(rules, signature, facts, source, source.refuse_false)
+        arrays = {name: source.table_rows(name, own) for name, own in rows.items()}
+    closed = {
+        name: replace(facts.tables[name], true=true, weights=None, world="closed")
+        for name, true in arrays.items()
+    }
+    return replace(facts, tables={**facts.tables, **closed})
 
 
 def _few(rules: Sequence[Rule], signature: Signature, facts: Facts, budget: Budget) -> FewRows | None:
@@ -185,11 +186,6 @@ class FactRelations:
 
     def _rows(self, rows: np.ndarray) -> Memory:
         return Memory.of_indices(rows, columns_of(rows.shape[1]), self._budget)
-
-
-def _closed(table: FactTable, rows: np.ndarray) -> FactTable:
-    """A closed table of these rows."""
-    return replace(table, true=rows, weights=None, world="closed")
 
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:

@@ -29,7 +29,6 @@ from herbrand.errors import BudgetError, LanguageError
 from herbrand.facts.domain import Domain
 from herbrand.language.scope import (
     Renaming,
-    anonymous_named,
     conditions_with,
     free_variables,
     variable_types,
@@ -154,7 +153,7 @@ class Instance(NamedTuple):
 def instances(formula: Formula, program: Program) -> Iterator[Instance]:
     """Yield the closed formulas: constants in the order of their domains, variables in order of
     appearance."""
-    named = anonymous_named(formula)
+    named = Renaming(quantified=False).formula(formula)
     renamed = Renaming().formula(named)
     names = list(free_variables(renamed))
     types = variable_types([renamed], program.signature)

@@ -17,6 +17,7 @@ columns, raises :class:`NotFewError`; the caller then evaluates everything by co
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -27,7 +28,7 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.facts.facts import Facts
 from herbrand.language.comparisons import Test, assigned, steps_in, variables_of
-from herbrand.language.formulas import ORDERS, Arithmetic, Constant, Variable
+from herbrand.language.formulas import ARITHMETIC, ORDERS, Arithmetic, Constant, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.signature import Signature
 from herbrand.program.clauses import (
@@ -37,8 +38,6 @@ from herbrand.program.clauses import (
     Literal,
     Lookup,
     Measured,
-    Never,
-    OneOf,
 )
 from herbrand.program.growing_facts import EXACT
 from herbrand.row_keys import rows_at
@@ -64,12 +63,9 @@ Number = Callable[[Row], int]
 """Computes a value from the row of values that a body has bound up to here."""
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "negative": lambda a: -a,
+    **ARITHMETIC,
+    "//": operator.floordiv,
+    "%": operator.mod,
     "abs": abs,
     "min": min,
     "max": max,
@@ -279,7 +275,7 @@ class _Steps:
 
     def _plan(self, waiting: list[Literal], first: int | None) -> None:
         if first is not None:
-            self._find(waiting.pop(first), lambda: self._given)
+            self._find(waiting.pop(first), begins=True)
         while True:
             for part in [x for x in waiting if not isinstance(x, Lookup) and self._is_bound(x)]:
                 waiting.remove(part)
@@ -305,9 +301,9 @@ class _Steps:
             names &= {*self._variables, *self._derivation.clause.constants}
         return names <= self._slots.keys()
 
-    def _find(self, part: Literal, given: Callable[[], Index] | None = None) -> None:
+    def _find(self, part: Literal, begins: bool = False) -> None:
         """Add a step that joins the rows of a predicate that match the bound variables; they bind the
-        others."""
+        others. ``begins``: the rows are those that the plan begins with."""
         if not isinstance(part, Lookup) or part.stated:
             raise NotFewError
         names = part.arguments
@@ -318,15 +314,11 @@ class _Steps:
         for name in new:
             self._bind(name)
         taken = list(new.values())
-        if given is None:
-            index = self._few.index(part.predicate, places)
-            given = lambda: index  # noqa: E731
-        else:
-            self.places = places
-        source = given
+        index = None if begins else self._few.index(part.predicate, places)
+        self.places = places if begins else self.places
 
         def step(rows: list[Row]) -> Iterable[Row]:
-            fitting = source()
+            fitting = self._given if index is None else index
             return (
                 (*row, *[other[place] for place in taken])
                 for row in rows
@@ -381,10 +373,6 @@ class _Steps:
         clause, few = self._derivation.clause, self._few
         slots = [self._slots.get(name, -1) for name in part.arguments]
         match part:
-            case Never():
-                self._keep(lambda row: False)
-            case OneOf(allowed=allowed):
-                self._keep(lambda row: row[slots[0]] in allowed)
             case Compared(operator="!=" | "=" as sign):
                 self._keep(lambda row: ORDERS[sign](row[slots[0]], row[slots[1]]))
             case Compared(operator=sign):
@@ -401,8 +389,8 @@ class _Steps:
                 index = few.index(predicate, places)
                 keys = [slots[place] for place in places]
                 self._keep(lambda row: tuple([row[slot] for slot in keys]) not in index)
-            case _:
-                raise AssertionError(part)
+            case _:  # many-valued atoms, and bodies that cannot hold
+                raise NotFewError
 
     # Values
 

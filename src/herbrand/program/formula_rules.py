@@ -139,7 +139,8 @@ class _Writer:
 
     def open(self, predicate: Predicate) -> None:
         """Add a choice among equally likely values for each atom; soft evidence on it becomes formulas."""
-        Evidence(self.program).known(predicate.name)  # refuses atoms that can have no value
+        evidence = Evidence(self.program)
+        evidence.known(predicate.name)  # refuses atoms that can have no value
         count = self.program.value_count(predicate.name)
         variables = tuple(Variable(f"x{place}") for place in range(predicate.arity))
         heads: list[tuple[Term, ...]] = [variables]
@@ -149,9 +150,9 @@ class _Writer:
         chosen = tuple(Alternative(1 / count, _literal_of(predicate, terms)) for terms in heads)
         self.choices += [Choice(chosen)] if chosen else []
         table = self.program.table(predicate.name)
-        for row, log_odds in zip(table.soft.tolist(), table.log_odds.tolist(), strict=True):
+        _, _, weights = evidence.opinions(predicate.name)
+        for row, weight in zip(table.soft.tolist(), weights.tolist(), strict=True):
             constants = map(Constant, self.program.facts.constants(predicate.column_types, row))
-            weight = log_odds + math.log(max(1, count - 1))
             self.add(WeightedFormula(weight, _literal_of(predicate, tuple(constants))))
         none = FactTable.empty(table.columns, table.world)
         self.tables[predicate.name] = replace(

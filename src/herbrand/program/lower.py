@@ -65,10 +65,8 @@ from herbrand.program.program import (
     Program,
     Template,
     Weight,
-    chosen_values,
     different,
     substituted,
-    value_count,
 )
 from herbrand.program.shatter import shattered
 
@@ -98,37 +96,29 @@ def lower(
     program keeps these facts, so formulas that the rows of observed predicates decide need no templates.
     """
     absent = AbsentRows(signature, facts, unsettled) if final and parts is None else None
-    lowering = _Lowering(signature, facts, parts, frozenset(unsettled), chosen_values(uncertain), absent)
+    program = Program(signature, facts, theory.statements, (), (), tuple(uncertain), theory.tables)
+    lowering = _Lowering(program, parts, unsettled, absent)
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
-    return Program(
-        signature,
-        facts,
-        theory.statements,
-        tuple(lowering.weights),
-        tuple(lowering.templates),
-        tuple(uncertain),
-        theory.tables,
-    )
+    return replace(program, weights=tuple(lowering.weights), templates=tuple(lowering.templates))
 
 
 def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
     """Templates that forbid every world in which a closed formula is false."""
-    lowering = _Lowering(program.signature, program.facts, incomplete=program.incomplete)
+    lowering = _Lowering(program)
     lowering.add(len(program.statements), WeightedFormula(Hard(), formula, span=formula.span))
     return tuple(lowering.templates)
 
 
 @dataclass
 class _Lowering:
-    """Collects weights and templates; ``add`` is called once for each statement."""
+    """Collects weights and templates of statements in the terms of ``program``, whose own templates it does
+    not read; ``add`` is called once for each statement."""
 
-    signature: Signature
-    facts: Facts
+    program: Program
     parts: Callable[[Formula], Iterable[Formula]] | None = None
-    unsettled: frozenset[str] = frozenset()
-    incomplete: frozenset[str] = frozenset()
+    unsettled: Collection[str] = ()
     absent: AbsentRows | None = None
 
     def __post_init__(self) -> None:
@@ -138,14 +128,14 @@ class _Lowering:
 
     def add(self, number: int, statement: WeightedFormula) -> None:
         formula = Renaming().formula(statement.formula)
-        types = variable_types([formula, *statement.where], self.signature)
+        types = variable_types([formula, *statement.where], self.program.signature)
         weight = self._weight(statement, types)
         by = learned_by(statement.weight)
         if statement.times is None:
             self._add_cases(number, formula, statement.where, by, types, weight, 1)
             return
         name = statement.times.name
-        for value in _factors(statement, self.facts.domains[types[name]]):
+        for value in _factors(statement, self.program.domain(types[name])):
             known = {name: Constant(value)}
             where = conditions_with(statement.where, known)
             if where is not None and value != 0:
@@ -164,7 +154,7 @@ class _Lowering:
     ) -> None:
         """Add the templates of a formula that counts ``factor`` times."""
         kinds = () if weight is None else self.weights[weight].by
-        for case in self._undecided(expanded(formula, where, by, types, self.facts.domains), weight):
+        for case in self._undecided(expanded(formula, where, by, types, self.program.facts.domains), weight):
             split = None if weight is None else self.parts
             for part in (case.formula,) if split is None else split(case.formula):
                 scope = _Scope(self, types, case.where, number, self.formulas)
@@ -196,14 +186,9 @@ class _Lowering:
         return len(self.weights) - 1
 
     def latent_value_count(self, predicate: str) -> int | None:
-        if self.facts.tables[predicate].world == "closed" and predicate not in self.unsettled:
+        if not self.program.is_open(predicate) and predicate not in self.unsettled:
             return None
-        return self.outcome_count(predicate)
-
-    def outcome_count(self, predicate: str) -> int:
-        """Number of outcomes of an atom: its values, and one more where it may have none."""
-        values = value_count(self.signature.predicates[predicate], self.facts)
-        return values + (predicate in self.incomplete)
+        return self.program.outcome_count(predicate)
 
 
 def _factors(statement: WeightedFormula, domain: Domain) -> list[float]:
@@ -358,16 +343,16 @@ class _Scope:
         raise AssertionError(leaf)
 
     def _valued(self, atom: Atom, values: Sequence[Constant], holds: bool) -> Literal:
-        value_type = self.lowering.signature.predicates[atom.predicate].value_type
+        value_type = self.lowering.program.signature.predicates[atom.predicate].value_type
         assert value_type is not None
-        domain = self.lowering.facts.domains[value_type]
+        domain = self.lowering.program.domain(value_type)
         named = {domain.index_of(value.value) for value in values}
-        outcomes = range(self.lowering.outcome_count(atom.predicate))
+        outcomes = range(self.lowering.program.outcome_count(atom.predicate))
         allowed = tuple(index for index in outcomes if (index in named) == holds)
         return Literal(atom.predicate, self._arguments(atom), allowed)
 
     def _arguments(self, atom: Atom) -> tuple[Argument, ...]:
-        types = self.lowering.signature.predicates[atom.predicate].types
+        types = self.lowering.program.signature.predicates[atom.predicate].types
         return tuple(self.argument(term, name) for term, name in zip(atom.arguments, types, strict=True))
 
     def _pair(self, left: Term, right: Term) -> tuple[Argument, Argument]:
@@ -377,7 +362,7 @@ class _Scope:
     def argument(self, term: Term, type_name: str) -> Argument:
         if not isinstance(term, Constant):
             return term.name
-        index = self.lowering.facts.domains[type_name].index_of(term.value)
+        index = self.lowering.program.domain(type_name).index_of(term.value)
         assert index is not None, f"{term.value!r} is not in the domain of {type_name}"
         return index
 

@@ -236,17 +236,6 @@ class Weight:
     by: tuple[str, ...] = ()
 
 
-def value_count(predicate: Predicate, facts: Facts) -> int:
-    """Number of values of an atom: 2 unless the predicate is many-valued."""
-    return 2 if predicate.value_type is None else len(facts.domains[predicate.value_type])
-
-
-def chosen_values(statements: Iterable[Choice | Rule]) -> frozenset[str]:
-    """Predicates to whose atoms choices among these statements give values."""
-    heads = (a for statement in statements if isinstance(statement, Choice) for a in statement.alternatives)
-    return frozenset(head.predicate for head in heads if isinstance(head.head, ValueIs))
-
-
 @dataclass(frozen=True, eq=False)
 class Program:
     """Templates, weights and tables over the facts of one theory. Immutable: a copy is the program itself."""
@@ -278,12 +267,15 @@ class Program:
 
     def value_count(self, predicate: str) -> int:
         """Number of values of an atom of this predicate: 2 unless it is many-valued."""
-        return value_count(self.signature.predicates[predicate], self.facts)
+        value_type = self.signature.predicates[predicate].value_type
+        return 2 if value_type is None else len(self.facts.domains[value_type])
 
     @cached_property
     def incomplete(self) -> frozenset[str]:
         """Many-valued predicates whose values are chosen by choices: their atoms may have no value."""
-        return chosen_values(self.uncertain)
+        choices = (statement for statement in self.uncertain if isinstance(statement, Choice))
+        heads = (head for choice in choices for head in choice.alternatives)
+        return frozenset(head.predicate for head in heads if isinstance(head.head, ValueIs))
 
     def outcome_count(self, predicate: str) -> int:
         """Number of outcomes of an atom: its values, and one more where it may have none."""

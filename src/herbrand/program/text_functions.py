@@ -72,7 +72,7 @@ def jaccard(one: str, other: str) -> float:
     return len(words & others) / len(words | others) if words or others else 0.0
 
 
-def _compared(name: str, sql: str, single: Callable[[str, str], Any], kind: type) -> Callable[..., Array]:
+def _compared(sql: str, single: Callable[[str, str], Any], kind: type) -> Callable[..., Array]:
     def of(one: Array, other: Array) -> Array:
         pairs: dict[tuple[str, str], int] = {}
         places = [
@@ -89,7 +89,6 @@ def _compared(name: str, sql: str, single: Callable[[str, str], Any], kind: type
             )
         return similarities[np.array(places, np.int64)]
 
-    of.__name__ = name
     return of
 
 
@@ -106,9 +105,9 @@ def _texts(values: list[str]) -> Array:
 
 
 TEXT_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
-    "jaro_winkler": _compared("jaro_winkler", "jaro_winkler_similarity(a, b)", jaro_winkler, float),
-    "levenshtein": _compared("levenshtein", "levenshtein(a, b)", levenshtein, np.int64),
-    "jaccard": _compared("jaccard", "", jaccard, float),
+    "jaro_winkler": _compared("jaro_winkler_similarity(a, b)", jaro_winkler, float),
+    "levenshtein": _compared("levenshtein(a, b)", levenshtein, np.int64),
+    "jaccard": _compared("", jaccard, float),
     "prefix": lambda texts, count: _texts(
         [text[: max(n, 0)] for text, n in zip(texts.tolist(), count.tolist(), strict=True)]
     ),

@@ -16,7 +16,8 @@ from herbrand.errors import FactsError
 from herbrand.facts.sources.base import FileSource, OpenTable, Reading
 from herbrand.facts.sources.memory import theory_tables
 from herbrand.facts.store import Store
-from herbrand.language.dialects import read_facts_file, read_source
+from herbrand.language.dialects import read_facts_file
+from herbrand.language.parse import read_source
 from herbrand.language.syntax import FactRows, TypeDeclaration
 
 

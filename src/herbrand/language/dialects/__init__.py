@@ -42,7 +42,6 @@ __all__ = [
     "read_benchmark",
     "read_example",
     "read_facts_file",
-    "read_source",
     "read_theory_file",
     "read_theory_text",
     "register",
@@ -90,10 +89,6 @@ class Dialect:
         assert self.read_facts is not None
         declared = DeclaredColumns(beside)
         return Theory(tuple(map(declared.typed, self.read_facts(source, declared.many_valued))))
-
-    @property
-    def writes(self) -> bool:
-        return self.write is not None or self.write_facts is not None
 
 
 def _only_source(read: Callable[[Source], Any]) -> Callable[[Source, Any], Any]:

@@ -46,9 +46,7 @@ class Token(NamedTuple):
         return _SHOWN_KINDS.get(self.kind) or (short if self.kind == "string" else f"'{short}'")
 
 
-def tokens_of(
-    source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None
-) -> list[Token]:
+def tokens_of(source: Source, pattern: re.Pattern[str], start: int, end: int | None) -> list[Token]:
     """All tokens from ``start`` to ``end``, and a last one of kind ``end``."""
     last = len(source.text) if end is None else end
     text, tokens = source.text, list[Token]()

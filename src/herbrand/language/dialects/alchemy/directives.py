@@ -14,7 +14,7 @@ refused by name, as are statements of Tuffy and pracmln that have no counterpart
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from herbrand.language.dialects.alchemy.lexicon import NAME
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
@@ -118,12 +118,8 @@ def refuse_unread(cursor: Cursor) -> None:
 
 
 def rest_of_line(cursor: Cursor) -> list[Token]:
-    tokens = []
-    for token in cursor.tokens_from(cursor.position):
-        if token.kind in (NEWLINE, END):
-            break
-        tokens.append(token)
-    return tokens
+    following = cursor.tokens_from(cursor.position)
+    return list(takewhile(lambda token: token.kind not in (NEWLINE, END), following))
 
 
 def _sets_probability(line: list[Token]) -> bool:
@@ -143,5 +139,4 @@ def _with_token(refused: tuple[str, str], token: Token) -> tuple[str, Token, str
 
 
 def _skip_line(cursor: Cursor) -> None:
-    while cursor.here.kind not in (NEWLINE, END):
-        cursor.take()
+    cursor.position += len(rest_of_line(cursor))

@@ -41,7 +41,7 @@ _NUMBERED = re.compile(rf"(?:({_PROBABILITY})\s+)?({NAME})(?:{_ARGUMENTS})?(?:\s
 _VALUE_FIRST = re.compile(rf"({_CONSTANT})\s*=\s*{_CALL}\s*")
 _VALUE_LAST = re.compile(rf"{_CALL}\s*=\s*({_CONSTANT})\s*")
 _TYPE = re.compile(rf"({NAME})\s*:?=\s*(?=\{{)")
-_DATABASES_APART = re.compile(r"-{3,}\s*")
+_DATABASES_APART = re.compile(r"^[^\S\n]*-{3,}[^\S\n]*$", re.MULTILINE)
 _BLANK = re.compile(r"\s*")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _CONSTANTS = re.compile(_CONSTANT)
@@ -167,16 +167,12 @@ class _DbReader:
         """The text without lines of ``---``; raise LanguageError if they separate several databases."""
         if "---" not in text:
             return text
-        parts: list[list[str]] = [[]]
-        for line in text.split("\n"):
-            bar = _DATABASES_APART.fullmatch(line.strip()) is not None
-            parts[-1].append(" " * len(line) if bar else line)
-            if bar:
-                parts.append([])
-        several = [part for part in parts if any(line.strip() for line in part)]
+        several = [part for part in _DATABASES_APART.split(text) if part.strip()]
+        whole = _DATABASES_APART.sub(lambda bar: " " * len(bar[0]), text)
         if len(several) < 2:
-            return "\n".join(line for part in parts for line in part)
-        start = sum(len(line) + 1 for part in parts[: parts.index(several[0]) + 1] for line in part) - 1
+            return whole
+        bars = _DATABASES_APART.finditer(text)
+        start = next(bar.end() for bar in bars if whole[: bar.start()].strip())
         raise LanguageError(
             f"this file holds {len(several)} databases, kept apart by lines of '---'",
             span=Span(self._source, start, start),

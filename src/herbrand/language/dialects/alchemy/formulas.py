@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from math import inf, isinf
-from typing import cast
 
 from herbrand.errors import LanguageError, Span, counted
 from herbrand.language.dialects.alchemy.definite import DefiniteClause, is_body
@@ -62,7 +61,9 @@ CONNECTIVES = {
 }
 PRACMLN_CONNECTIVES = {**CONNECTIVES, "^": Connective(3, And), "v": Connective(4, Or)}
 EQUALITIES: dict[str, Operator] = {"=": "=", "!=": "!=", "=/=": "!="}
-_ORDERINGS = ("<", ">", "<=", ">=")
+_ORDERINGS: dict[str, Operator] = {"<": "<", ">": ">", "<=": "<=", ">=": ">="}
+_COMPARISONS = EQUALITIES | _ORDERINGS
+_COMPARED_OR_STEPPED = {*_COMPARISONS, "+", "-"}
 _COMPARING = {
     "equals": "=",
     "notEquals": "!=",
@@ -76,7 +77,7 @@ _COUNTING = {"count"}
 """pracmln's word for the number of true groundings of an atom."""
 _STEPPING = {"succ": 1, "prec": -1}
 """Built-in functions of LoMRF, with the step that they add."""
-_BEHIND_CONSTANTS = {*EQUALITIES, *_ORDERINGS, "=>", "<=>", ",", "(", ")", "]", "^", "\n"}
+_BEHIND_CONSTANTS = {*_COMPARISONS, "=>", "<=>", ",", "(", ")", "]", "^", "\n"}
 _UNDECLARED = "declare it above, as in: person Mother(person)"
 _LIKELY_SIGNS = {
     "and": "'^'",
@@ -175,7 +176,7 @@ class FormulaReader:
         hard = (weight is not None and isinf(weight)) or self.cursor.at(".")
         return self._scopes[0].with_values(formula, implied=hard)
 
-    def definite_clause(self, weight: float | None = None) -> tuple[Formula, DefiniteClause]:
+    def definite_clause(self, weight: float | None) -> tuple[Formula, DefiniteClause]:
         """Read LoMRF's ``Head(x) :- Body(x, z)``; return its formula and the clause for the completion.
 
         Variables in the body alone are existentially quantified. They are known only at the end of the body,
@@ -216,10 +217,7 @@ class FormulaReader:
     def _body(self) -> Formula:
         """Read the literals after ``:-``, joined by ``^``, or by commas as in Tuffy."""
         first = self.cursor.here
-        parts = [self._chain()]
-        while self.cursor.accept(","):
-            self.cursor.skip(NEWLINE)
-            parts.append(self._chain())
+        parts = self._chains()
         body = parts[0] if len(parts) == 1 else And(tuple(parts), spanning(parts[0], parts[-1]))
         if not is_body(body) or self.options:
             hint = "write each way in which the head becomes true as a clause of its own"
@@ -232,10 +230,7 @@ class FormulaReader:
         self.names.weighing.setdefault(self._type_of(variable, span), span)
 
     def read(self) -> Formula:
-        formulas = [self._chain()]
-        while self.cursor.accept(","):
-            self.cursor.skip(NEWLINE)
-            formulas.append(self._chain())
+        formulas = self._chains()
         return formulas[0] if len(formulas) == 1 else self._with_premises(formulas)
 
     def _with_premises(self, formulas: list[Formula]) -> Formula:
@@ -244,6 +239,14 @@ class FormulaReader:
         if not isinstance(last, Implies):
             raise self.cursor.refusal("a comma joins the premises of a '=>'", hint="write '^'")
         return Implies(And((*premises, last.premise), spanning(premises[0], last.premise)), last.conclusion)
+
+    def _chains(self) -> list[Formula]:
+        """Read formulas with commas between them."""
+        formulas = [self._chain()]
+        while self.cursor.accept(","):
+            self.cursor.skip(NEWLINE)
+            formulas.append(self._chain())
+        return formulas
 
     def _chain(self) -> Formula:
         connectives = self.names.connectives
@@ -272,7 +275,7 @@ class FormulaReader:
         """Read ``x != y``, ``t1 = t + 1`` or ``t > 2`` within a formula."""
         left = self._stepped()
         sign = self.cursor.here
-        if not _compares(sign.text):
+        if sign.text not in _COMPARISONS:
             raise self.cursor.expected("'=' or '!='")
         self.cursor.take()
         return self._related(sign.text, left, self._stepped())
@@ -282,7 +285,7 @@ class FormulaReader:
         by, word = 0, self.cursor.here
         if self._is_known_by_itself(word.text, _STEPPING):
             by = _STEPPING[self.cursor.take().text]
-            (term,) = self._given_arguments(word, 1)
+            term = self._only_argument(word)
         else:
             term = self._term()
         return term, by + self._step()
@@ -424,7 +427,7 @@ class FormulaReader:
 
     def _comparison_or_nullary(self) -> Formula:
         following = self.cursor.after.text
-        if self.cursor.here.kind == "name" and not _compares(following) and following not in ("+", "-"):
+        if self.cursor.here.kind == "name" and following not in _COMPARED_OR_STEPPED:
             return self._nullary()
         return self._compared()
 
@@ -448,7 +451,7 @@ class FormulaReader:
         if self.cursor.here.text in _ORDERINGS and predicate.text in self.names.declared:
             hint = "an implication is written premise => conclusion"
             raise self.cursor.refusal(f"'{predicate.text}' has no value to be compared", predicate, hint)
-        if _compares(self.cursor.here.text):
+        if self.cursor.here.text in _COMPARISONS:
             raise self.cursor.refusal(f"'{predicate.text}' is used as a function", predicate, _UNDECLARED)
         return self._atom_of(predicate, arguments, span)
 
@@ -471,12 +474,12 @@ class FormulaReader:
         if not over:
             raise cursor.refusal("every variable of this count is fixed", word)
         sign = cursor.take()
-        if not _compares(sign.text):
+        if sign.text not in _COMPARISONS:
             raise cursor.refusal("a count is compared with a number", sign)
         number = cursor.expect_kind("number", "a whole number")
         total = Aggregate("count", over, (atom,), cursor.span_from(word.start))
         limit = Constant(self._whole(number), cursor.span_of(number))
-        return Computed(_operator(sign.text), total, limit, cursor.span_from(word.start))
+        return Computed(_COMPARISONS[sign.text], total, limit, cursor.span_from(word.start))
 
     def _compared_by_name(self) -> Formula:
         """Read a comparison by name, ``greaterThan(s, t + 1)``."""
@@ -490,12 +493,12 @@ class FormulaReader:
             raise self.cursor.refusal(f"'{word.text}' takes 2 arguments", word)
         return self._related(_COMPARING[word.text], *terms)
 
-    def _given_arguments(self, word: Token, expected: int) -> tuple[Term, ...]:
-        """Read the arguments of a word that takes ``expected`` of them."""
+    def _only_argument(self, word: Token) -> Term:
+        """Read the argument of a word that takes one."""
         arguments = self._arguments(word.text)
-        if len(arguments) != expected:
-            raise self.cursor.refusal(f"'{word.text}' takes {counted(expected, 'argument')}", word)
-        return arguments
+        if len(arguments) != 1:
+            raise self.cursor.refusal(f"'{word.text}' takes 1 argument", word)
+        return arguments[0]
 
     def _function_compared(self) -> Formula:
         """Read ``Mother(x) = y``, which states the value of a function."""
@@ -591,8 +594,7 @@ class FormulaReader:
         """Read a function term; return the variable for its value."""
         if self._is_known_by_itself(self.cursor.here.text, _STEPPING):
             word = self.cursor.take()
-            (term,) = self._given_arguments(word, 1)
-            return self._shifted(term, _STEPPING[word.text], word)
+            return self._shifted(self._only_argument(word), _STEPPING[word.text], word)
         function, arguments = self._function_term()
         span = self.cursor.span_from(function.start)
         return self._value_of(
@@ -680,11 +682,3 @@ def likely_sign(token: Token) -> str:
     """Hint for a token that is probably a sign of another language; empty if it is not."""
     meant = _LIKELY_SIGNS.get(token.text.lower())
     return f"write {meant}" if meant else ""
-
-
-def _operator(sign: str) -> Operator:
-    return EQUALITIES.get(sign) or cast(Operator, sign)
-
-
-def _compares(sign: str) -> bool:
-    return sign in EQUALITIES or sign in _ORDERINGS

@@ -13,6 +13,7 @@ from herbrand.language.syntax import Value
 NAME = r"[^\W\d](?:['\w]|-(?=\w))*"
 WORD = r"(?:[\w.'@%+:&$~-]|/(?![/*]))+"
 """A constant without quotes, where nothing else can stand: ``chicken.n.01``, ``10:30``."""
+NUMBER = r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?"
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 COMMENT = r"//[^\n]*|/\*.*?\*/|\#(?![^\W\d])[^\n]*"
 TOKENS = re.compile(
@@ -22,7 +23,7 @@ TOKENS = re.compile(
     |(?P<blank>[^\S\n]+)
     |(?P<string>{STRING})
     |(?P<dots>\.\.\.)
-    |(?P<number>-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<number>{NUMBER})
     |(?P<directive>\#\w+)
     |(?P<marked>\?{NAME})
     |(?P<setting>\$\w+)
@@ -38,7 +39,7 @@ QUANTIFIERS = EXISTS_WORDS | FORALL_WORDS
 INFINITE = {"inf", "infty", "infinity"}
 """Weights that are words, in any case."""
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _PLAIN_NAME = re.compile(NAME)
 
 
@@ -55,7 +56,7 @@ def text_of_string(literal: str) -> str:
 def written_constant(value: Value) -> str:
     """The constant as a file writes it: bare if that reads back as a constant, else quoted."""
     text = str(value)
-    reads_back = is_constant_name(text) if _PLAIN_NAME.fullmatch(text) else _NUMBER.fullmatch(text)
+    reads_back = is_constant_name(text) if _PLAIN_NAME.fullmatch(text) else _PLAIN_NUMBER.fullmatch(text)
     return text if reads_back and text.lower() not in QUANTIFIERS else _quoted(text)
 
 

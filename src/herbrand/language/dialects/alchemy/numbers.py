@@ -21,10 +21,11 @@ from itertools import product
 from typing import Literal
 
 from herbrand.errors import LanguageError, Span
+from herbrand.language.dialects.alchemy.lexicon import NUMBER
 from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Statement
 
 MOST_PAIRS = 1_000_000
-_NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(NUMBER)
 
 Row = tuple[str, ...]
 

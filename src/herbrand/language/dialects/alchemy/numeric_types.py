@@ -14,10 +14,11 @@ u = t + 1 and H(3)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
-from herbrand.errors import LanguageError
+from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
 from herbrand.language.syntax import (
@@ -135,7 +136,8 @@ class NumericTypes:
         for place, name in enumerate(types[: len(columns)]):
             if name in self.names:
                 columns[place] = tuple(
-                    _number_in(str(value), rows, row) for row, value in enumerate(columns[place])
+                    _number(str(value), partial(rows.row_span, row))
+                    for row, value in enumerate(columns[place])
                 )
         return replace(rows, columns=tuple(columns))
 
@@ -158,16 +160,11 @@ def _moved(term: Term, by: int) -> Arithmetic:
 def _numeric(term: Term) -> Term:
     if not isinstance(term, Constant) or not isinstance(term.value, str):
         return term
-    if not is_number(term.value):
-        raise LanguageError(_no_number(term.value), span=term.span)
-    return Constant(number_of(term.value), term.span)
+    return Constant(_number(term.value, lambda: term.span), term.span)
 
 
-def _number_in(text: str, rows: FactRows, row: int) -> int | float:
+def _number(text: str, span_of: Callable[[], Span | None]) -> int | float:
     if not is_number(text):
-        raise LanguageError(_no_number(text), span=rows.row_span(row))
+        message = f"'{text}' is no number; arithmetic or an order comparison is of constants of its type"
+        raise LanguageError(message, span=span_of())
     return number_of(text)
-
-
-def _no_number(text: str) -> str:
-    return f"'{text}' is no number; arithmetic or an order comparison is of constants of its type"

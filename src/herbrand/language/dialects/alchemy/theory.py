@@ -372,10 +372,7 @@ def _variable_as_weight(cursor: Cursor) -> Variable | None:
 
 def _refuse_unclosed(cursor: Cursor) -> None:
     """Refuse a quote or comment on this line that is never closed, before it causes a stranger message."""
-    for position in range(cursor.position, len(cursor.tokens)):
-        token = cursor.tokens[position]
-        if token.kind in (NEWLINE, END):
-            return
+    for token in rest_of_line(cursor):
         if token.text == '"':
             raise cursor.refusal("this string is never closed", token)
         if token.kind == "unclosed":

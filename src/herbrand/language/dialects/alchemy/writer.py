@@ -22,7 +22,7 @@ from typing import cast
 
 from herbrand.language.comparisons import body_computes, variables_of
 from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plain_name, written_constant
-from herbrand.language.dialects.collecting import as_text, refusal, written_lines
+from herbrand.language.dialects.collecting import as_text, has_no, refusal, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.names import shown_number
@@ -32,8 +32,6 @@ from herbrand.language.syntax import (
     And,
     Arithmetic,
     Atom,
-    Bound,
-    Choice,
     Comparison,
     Computed,
     Constant,
@@ -47,7 +45,6 @@ from herbrand.language.syntax import (
     Implies,
     Leaf,
     Learned,
-    NetworkTable,
     Not,
     Or,
     PredicateDeclaration,
@@ -134,16 +131,13 @@ class _MlnWriter:
                 _refuse_unsayable(statement, self._signature)
                 lines = [_written_formula(statement)]
                 return lines if label is None else [f"// {_one_line(label)}", *lines]
-            case Bound():
-                raise refusal(statement, "an .mln file has no probability bounds")
             case Rule(body=body) if body_computes(body):
                 raise refusal(statement, _COMPUTED)
             case Rule():
                 raise refusal(statement, "an .mln file has no rules that derive predicates")
-            case Choice() | NetworkTable():
-                raise refusal(statement, "an .mln file has no choices '::' and no tables of networks")
             case FactRows() | TypeDeclaration():
                 return []
+        raise has_no("an .mln file", statement)
 
 
 def _is_open(predicate: Predicate) -> bool:

@@ -11,6 +11,7 @@ Takes a source; returns a theory of bounds, each with the label of its line. Any
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
@@ -42,58 +43,46 @@ def read_lcn(source: Source) -> Theory:
 
 def read_bound(span: Span) -> Bound:
     """Parse the bound of one line, with a span for each of its parts."""
-    reader = _LcnReader(span.source)
-    reader.line(span.start, span.end)
-    return reader.bounds[0]
+    (bound,) = _bounds(span.source, span.start, span.end, {})
+    return bound
 
 
 def read_lines(source: Source) -> Theory:
     """Read a file line by line, with messages; all mistakes are raised together."""
     mistakes = Mistakes()
-    reader = _LcnReader(source)
+    bounds: list[Bound] = []
+    labelled: dict[str, Span] = {}
     for start, end in whole_lines(source.text, 0):
         with mistakes.collecting():
-            reader.line(start, end)
+            bounds += _bounds(source, start, end, labelled)
     mistakes.raise_any()
-    return Theory(tuple(reader.bounds))
+    return Theory(tuple(bounds))
 
 
-class _LcnReader:
-    """Reader of lines one by one; it refuses labels that are given twice."""
-
-    def __init__(self, source: Source) -> None:
-        self.bounds: list[Bound] = []
-        self._source = source
-        self._labelled: dict[str, Span] = {}
-
-    def line(self, start: int, end: int) -> None:
-        source = self._source
-        line = _LINE.match(source.text, start, end)
-        if line is not None:
-            self._bound(line)
-        elif not _NOTHING.fullmatch(source.text, start, end):
+def _bounds(source: Source, start: int, end: int, labelled: dict[str, Span]) -> Iterator[Bound]:
+    """Yield the bound of a line, if it has one; refuse a label that is already ``labelled``, and note it."""
+    line = _LINE.match(source.text, start, end)
+    if line is None:
+        if not _NOTHING.fullmatch(source.text, start, end):
             raise _misread(source, start, end)
-
-    def _bound(self, line: re.Match[str]) -> None:
-        source = self._source
-        span = Span(source, line.start(1), line.end())
-        label = line[1]
-        if label in self._labelled:
-            raise LanguageError(
-                f"the label '{label}' is given twice",
-                span=Span(source, line.start(1), line.end(1)),
-                related=[("first here", self._labelled[label])],
-            )
-        self._labelled[label] = span
-        lower, upper = _probability(source, line, 2), _probability(source, line, 4)
-        event, given = read_event_and_given(source, line.start(3), line.end(3))
-        if lower > upper:
-            raise LanguageError(
-                f"the lower bound {line[2]} is above the upper bound {line[4]}",
-                span=Span(source, line.start(2), line.end(4)),
-            )
-        independent = bool(line[5] and line[5].strip())
-        self.bounds.append(Bound(event, given, lower, upper, independent, label, span))
+        return
+    span, label = Span(source, line.start(1), line.end()), line[1]
+    if label in labelled:
+        raise LanguageError(
+            f"the label '{label}' is given twice",
+            span=Span(source, line.start(1), line.end(1)),
+            related=[("first here", labelled[label])],
+        )
+    labelled[label] = span
+    lower, upper = _probability(source, line, 2), _probability(source, line, 4)
+    event, given = read_event_and_given(source, line.start(3), line.end(3))
+    if lower > upper:
+        raise LanguageError(
+            f"the lower bound {line[2]} is above the upper bound {line[4]}",
+            span=Span(source, line.start(2), line.end(4)),
+        )
+    independent = bool(line[5] and line[5].strip())
+    yield Bound(event, given, lower, upper, independent, label, span)
 
 
 def _probability(source: Source, line: re.Match[str], group: int) -> float:

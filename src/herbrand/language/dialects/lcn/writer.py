@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, count
 
-from herbrand.language.dialects.collecting import as_text, refusal, written_lines
+from herbrand.language.dialects.collecting import as_text, has_no, refusal, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.lcn.formulas import ATOM
 from herbrand.language.dialects.renaming import fresh_name
@@ -28,27 +28,22 @@ from herbrand.language.syntax import (
     And,
     Atom,
     Bound,
-    Choice,
     Comparison,
     Exists,
-    FactRows,
     Forall,
     Formula,
     Iff,
     Implies,
     Leaf,
-    NetworkTable,
     Not,
     Or,
     PredicateDeclaration,
-    Rule,
     Single,
     Theory,
     Truth,
     TypeDeclaration,
     ValueIn,
     ValueIs,
-    WeightedFormula,
     Xor,
     predicates_of,
     walk,
@@ -133,11 +128,4 @@ def _as_bound(statement: Single, named: frozenset[str]) -> Bound | None:
             return None if name in named else Bound(Atom(name, ()), None, 0.0, 1.0, span=span)
         case PredicateDeclaration() | TypeDeclaration():
             raise refusal(statement, "an .lcn file declares nothing and has atoms without arguments only")
-        case FactRows():
-            raise refusal(statement, "an .lcn file has no facts")
-        case WeightedFormula():
-            raise refusal(statement, "an .lcn file has no weighted formulas")
-        case Rule():
-            raise refusal(statement, "an .lcn file has no rules")
-        case Choice() | NetworkTable():
-            raise refusal(statement, "an .lcn file has no choices '::' and no tables of networks")
+    raise has_no("an .lcn file", statement)

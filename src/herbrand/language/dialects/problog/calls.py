@@ -9,7 +9,7 @@ alone that have no value otherwise.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 
@@ -167,17 +167,20 @@ def _handed_computed(clauses: Sequence[PrologClause], places: Places) -> Places:
         computed = computed_in(clause.body)
         for atom in map(unnegated, clause.body) if computed else ():
             if isinstance(atom, Atom) and atom.predicate in handed:
-                _give(handed, atom, computed)
+                _give(handed, atom, computed, range(len(atom.arguments)))
         for head in clause.heads if computed else ():
             if head.predicate in places:
-                _give(handed, head, set(_limits(clause.body, variables_of(_at(head, places)).keys())))
+                limits = set(_limits(clause.body, variables_of(_at(head, places)).keys()))
+                _give(handed, head, limits, range(len(head.arguments)))
     return handed
 
 
-def _give(places: dict[str, tuple[int, ...]], atom: Atom, names: Set[str]) -> None:
-    """Add the positions at which an atom has one of these variables."""
-    own = {place for place, t in enumerate(atom.arguments) if isinstance(t, Variable) and t.name in names}
-    places[atom.predicate] = tuple(sorted(own.union(places[atom.predicate])))
+def _give(places: dict[str, tuple[int, ...]], atom: Atom, names: Set[str], among: Iterable[int]) -> None:
+    """Add the positions, ``among`` these, at which an atom has one of these variables."""
+    terms = ((place, atom.arguments[place]) for place in among)
+    own = {place for place, term in terms if isinstance(term, Variable) and term.name in names}
+    if own:
+        places[atom.predicate] = tuple(sorted(own.union(places.get(atom.predicate, ()))))
 
 
 def _limits(body: Body, names: Set[str]) -> Iterator[str]:
@@ -205,10 +208,7 @@ def _handed_numbers(clauses: Sequence[PrologClause]) -> dict[str, tuple[int, ...
         computed -= valued(atoms, free)
         for atom in map(unnegated, clause.body) if computed else ():
             if isinstance(atom, Atom):
-                terms = {place: atom.arguments[place] for place in free.get(atom.predicate, ())}
-                own = {p for p, t in terms.items() if isinstance(t, Variable) and t.name in computed}
-                if own:
-                    handed[atom.predicate] = tuple(sorted(own.union(handed.get(atom.predicate, ()))))
+                _give(handed, atom, computed, free.get(atom.predicate, ()))
     return handed
 
 
@@ -217,7 +217,7 @@ def _late(body: Body, places: Places, silent: Places) -> Iterator[set[str]]:
     them."""
     tests = [part for part in body if isinstance(part, Comparison | Computed)]
     for place, literal in enumerate(body):
-        atom = literal.operand if isinstance(literal, Not) else literal
+        atom = unnegated(literal)
         if isinstance(atom, Atom) and (terms := _at(atom, places)):
             needed = set(variables_of(terms))
             for test in reversed(tests):

@@ -26,7 +26,7 @@ from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.comparisons import variables_of
-from herbrand.language.dialects.collecting import as_text, written_lines
+from herbrand.language.dialects.collecting import as_text, has_no, refusal, written_lines
 from herbrand.language.dialects.problog.goals import BUILT_IN, NO_ATOMS
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
@@ -76,10 +76,6 @@ _OBSERVED = "where what is not listed is false, declare it: predicate {}: observ
 def _unsaid(statement: Single | Query) -> str:
     """What a ``.pl`` file lacks to hold a statement of this kind."""
     match statement:
-        case WeightedFormula():
-            return "weighted formulas"
-        case Bound():
-            return "probability bounds"
         case Rule():
             return "weights behind rules"
         case NetworkTable():
@@ -163,19 +159,18 @@ class _Writer:
                 yield f"query({self._atom(atom, _spelled_variables([atom]))})."
             case TypeDeclaration() | PredicateDeclaration(values=None, role=None | "observed"):
                 return
+            case WeightedFormula() | Bound():
+                raise has_no("a .pl file", statement)
             case FactRows():
-                raise UnsupportedError(
-                    f"a .pl file has no {statement.kind} facts", span=statement.row_span(0)
-                )
+                raise refusal(statement, f"a .pl file has no {statement.kind} facts")
             case _:
-                raise UnsupportedError(f"a .pl file has no {_unsaid(statement)}", span=statement.span)
+                raise refusal(statement, f"a .pl file has no {_unsaid(statement)}")
 
     def _facts(self, rows: FactRows) -> Iterator[str]:
         if rows.valued:
-            raise UnsupportedError("a .pl file has no many-valued predicates", span=rows.row_span(0))
+            raise refusal(rows, "a .pl file has no many-valued predicates")
         if rows.kind == "false" and rows.predicate not in self._derived:
-            message = "a .pl file lists what is true; only evidence on derived predicates is false"
-            raise UnsupportedError(message, span=rows.row_span(0))
+            raise refusal(rows, "a .pl file lists what is true; only evidence on derived predicates is false")
         for index in range(rows.row_count):
             atom = Atom(rows.predicate, tuple(map(Constant, rows.row(index))), rows.row_span(index))
             text = self._atom(atom, None)
@@ -251,7 +246,7 @@ class _Writer:
             case Truth(value=value):
                 return "true" if value else "fail"
             case Comparison(operator=operator, left=left, right=right):
-                text = any(isinstance(_value(x), str) or _name(x) in texts for x in (left, right))
+                text = any(_is_text(x, texts) for x in (left, right))
                 sign = f"@{_SIGNS[operator]}" if text and operator not in ("=", "!=") else _SIGNS[operator]
                 return f"{_term(left, names)} {sign} {_term(right, names)}"
             case Computed(operator=operator, left=left, right=right):
@@ -315,12 +310,8 @@ def _computed(heads: Sequence[Atom], body: Sequence[BodyLiteral], closed: Collec
     return names
 
 
-def _value(term: Term) -> Value | None:
-    return term.value if isinstance(term, Constant) else None
-
-
-def _name(term: Term) -> str | None:
-    return term.name if isinstance(term, Variable) else None
+def _is_text(term: Term, texts: Collection[str]) -> bool:
+    return isinstance(term.value, str) if isinstance(term, Constant) else term.name in texts
 
 
 def _number(value: Expression, names: SpelledNames) -> str:

@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from herbrand.errors import LanguageError, Span
+from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.syntax import PredicateDeclaration
 
 _DECLARATION = re.compile(r"#.*?:-\s*(.*?)\s*\.?\s*$")
@@ -26,6 +27,15 @@ class Declarations:
         self._types: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, Span | None] = {}
         self._trainable: dict[str, int] = {}
+
+    @staticmethod
+    def of_comments(source: Source, comments: Iterable[re.Match[str]], mistakes: Mistakes) -> Declarations:
+        """The declarations in comments of a source, each the first group of its match."""
+        declarations = Declarations()
+        for comment in comments:
+            with mistakes.collecting():
+                declarations.read(comment[1], Span(source, *comment.span(1)))
+        return declarations
 
     def read(self, comment: str, span: Span | None) -> None:
         """Read a comment; one without ``:-`` declares nothing."""

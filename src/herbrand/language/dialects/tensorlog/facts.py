@@ -56,20 +56,13 @@ def read_cfacts(source: Source) -> tuple[FactRows, ...]:
     mistakes = Mistakes()
     tables: list[PredicateRows] = []
     groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
-    declarations = _declarations(source, mistakes)
+    comments = _COMMENT.finditer(source.text) if "#" in source.text else ()
+    declarations = Declarations.of_comments(source, comments, mistakes)
     for functor, rows in _rows_by_functor(source, groups, mistakes).items():
         with mistakes.collecting():
             tables += _tables(source, functor, rows, declarations.arity(functor))
     mistakes.raise_any()
     return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
-
-
-def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
-    declarations = Declarations()
-    for comment in _COMMENT.finditer(source.text) if "#" in source.text else ():
-        with mistakes.collecting():
-            declarations.read(comment[1], Span(source, *comment.span(1)))
-    return declarations
 
 
 def _is_comment(head: str) -> bool:

@@ -56,7 +56,7 @@ _TOKENS = re.compile(
     |(?P<unknown>.)""",
     re.VERBOSE,
 )
-_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|(#[^\n]*)")
+_STRING_OR_COMMENT = re.compile(r"'(?:[^'\\\n]|\\.)*'|(#[^\n]*)")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ def read_tlog(source: Source) -> Theory:
 
 def _read(source: Source, signs: _Signs) -> Theory:
     mistakes = Mistakes()
-    declarations = _declarations(source, mistakes)
+    comments = (match for match in _STRING_OR_COMMENT.finditer(source.text) if match[1])
+    declarations = Declarations.of_comments(source, comments, mistakes)
     rules = list(_clauses(source, signs, mistakes))
     used = _predicates(rules)
     for name, (arity, span) in used.items():
@@ -98,15 +99,6 @@ def _read(source: Source, signs: _Signs) -> Theory:
             )
     mistakes.raise_any()
     return Theory((*_kept(declarations, used), *rules))
-
-
-def _declarations(source: Source, mistakes: Mistakes) -> Declarations:
-    declarations = Declarations()
-    for comment in _COMMENT.finditer(source.text):
-        if comment[1]:
-            with mistakes.collecting():
-                declarations.read(comment[1], Span(source, comment.start(), comment.end()))
-    return declarations
 
 
 def _kept(declarations: Declarations, used: Mapping[str, tuple[int, Span | None]]) -> list[Statement]:
@@ -174,10 +166,14 @@ def _at_line_start(cursor: Cursor) -> bool:
 def _body(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
     if cursor.at(signs.end, signs.opens_feature) or cursor.at_end:
         return []
-    body = [_literal(_goal(cursor))]
+    return _literals(cursor, signs)
+
+
+def _literals(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
+    literals = [_literal(_goal(cursor))]
     while cursor.accept(signs.joined):
-        body.append(_literal(_goal(cursor)))
-    return body
+        literals.append(_literal(_goal(cursor)))
+    return literals
 
 
 def _feature(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
@@ -185,11 +181,7 @@ def _feature(cursor: Cursor, signs: _Signs) -> list[BodyLiteral]:
     feature = _goal(cursor)
     if cursor.at(signs.joined):
         raise cursor.refusal("a clause has at most one feature", hint="put the other goals into the body")
-    generators: list[BodyLiteral] = []
-    if cursor.accept(signs.before_generator):
-        generators.append(_literal(_goal(cursor)))
-        while cursor.accept(signs.joined):
-            generators.append(_literal(_goal(cursor)))
+    generators = _literals(cursor, signs) if cursor.accept(signs.before_generator) else []
     if signs.closes_feature:
         cursor.expect(signs.closes_feature)
     if not feature.arguments:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.dialects.collecting import as_text, refusal, written_lines
+from herbrand.language.dialects.collecting import as_text, has_no, refusal, written_lines
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.dialects.tensorlog.facts import NUMBER
 from herbrand.language.dialects.tensorlog.rules import WEIGHTED
@@ -28,12 +28,9 @@ from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Atom,
     BodyLiteral,
-    Bound,
-    Choice,
     Comparison,
     Constant,
     FactRows,
-    NetworkTable,
     PredicateDeclaration,
     Rule,
     Single,
@@ -43,7 +40,6 @@ from herbrand.language.syntax import (
     TypeDeclaration,
     Value,
     Variable,
-    WeightedFormula,
     leaf_terms,
 )
 
@@ -78,12 +74,8 @@ def _statement(statement: Single) -> Iterator[str]:
             return
         case TypeDeclaration():
             raise refusal(statement, "a .ppr file has no closed types")
-        case WeightedFormula():
-            raise refusal(statement, "a .ppr file has no weighted formulas")
-        case Bound():
-            raise refusal(statement, "a .ppr file has no probability bounds")
-        case Choice() | NetworkTable():
-            raise refusal(statement, "a .ppr file has no choices '::' and no tables of networks")
+        case _:
+            raise has_no("a .ppr file", statement)
 
 
 def _declaration(statement: PredicateDeclaration) -> Iterator[str]:
