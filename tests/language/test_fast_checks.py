@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from herbrand.errors import LanguageError
 from herbrand.language import formulas as formulas_module
 from herbrand.language.check import check
+from herbrand.language.formulas import And, Atom, Formula, Iff, Not, Truth, Xor, children, refuse_deep
 from herbrand.language.parse import read_theory
-from herbrand.language.syntax import And, Atom, Formula, Iff, Not, Truth, Xor, children, refuse_deep
 from herbrand.language.uses import Uses
 from tests.laws import tries
 

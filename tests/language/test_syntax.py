@@ -10,33 +10,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.errors import Source, Span
-from herbrand.language.parse import parse_formula, parse_theory
-from herbrand.language.show import show, show_statement
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Atom,
-    Bound,
     Comparison,
     Constant,
-    FactRows,
     Formula,
     Leaf,
     Not,
-    Rule,
-    Theory,
     Truth,
     ValueIs,
     Variable,
-    WeightedFormula,
     children,
     leaf_terms,
-    merged,
     replace_leaves,
     same_value,
     walk,
     with_children,
     with_valued_names,
 )
+from herbrand.language.parse import parse_formula, parse_theory
+from herbrand.language.show import show, show_statement
+from herbrand.language.syntax import Bound, FactRows, Rule, Theory, WeightedFormula, merged
 from tests.language.theories import constants, fact_rows, formulas, statements, theories
 from tests.laws import tries
 

@@ -29,24 +29,19 @@ from herbrand.language.collection import collector_paused
 from herbrand.language.comparisons import negated_equations
 from herbrand.language.computed import Separated, separated, with_inner
 from herbrand.language.computed_dates import wrong_dates
-from herbrand.language.formulas import BODY_HOLDS, opposite_hint
+from herbrand.language.formulas import BODY_HOLDS, Computed, Formula, Value, Variable, opposite_hint, walk
 from herbrand.language.names import shown_constant, shown_name, wrong_moment
 from herbrand.language.parse import Reading
 from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, vocabulary_of
 from herbrand.language.syntax import (
     Bound,
     Choice,
-    Computed,
     FactRows,
-    Formula,
     Rule,
     Statement,
     Theory,
-    Value,
-    Variable,
     WeightedFormula,
     formulas_in,
-    walk,
 )
 from herbrand.language.uses import ConstantUse, Slot, Uses
 

@@ -63,6 +63,7 @@ from herbrand.language.formulas import (
     Variable,
     children,
     predicates_in,
+    unvalued,
     walk,
     with_children,
 )
@@ -79,7 +80,6 @@ from herbrand.language.syntax import (
     WeightedFormula,
     formulas_in,
     learned_by,
-    unvalued,
 )
 from herbrand.language.totals import Number, compared_totals, with_amount
 

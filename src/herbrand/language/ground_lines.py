@@ -34,15 +34,10 @@ from itertools import accumulate, takewhile
 from typing import Any, NamedTuple, cast
 
 from herbrand.errors import LanguageError, Source, Span
-from herbrand.language.layout import STRING
-from herbrand.language.names import RESERVED, is_reserved, number_from, text_from
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Atom,
-    Bound,
     Constant,
-    FactKind,
-    FactRows,
     Formula,
     Not,
     Or,
@@ -50,9 +45,11 @@ from herbrand.language.syntax import (
     Value,
     Xor,
     children,
-    one_sided,
     walk,
 )
+from herbrand.language.layout import STRING
+from herbrand.language.names import RESERVED, is_reserved, number_from, text_from
+from herbrand.language.syntax import Bound, FactKind, FactRows, one_sided
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _ARGUMENT = rf"(?:{STRING}|{_NUMBER})"

@@ -21,23 +21,10 @@ import numpy as np
 
 from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.graphs import strong_components
+from herbrand.language.formulas import And, Atom, Constant, Formula, Not, Truth, Value, ValueIs
 from herbrand.language.network_tables import NetworkTable, refuse_wide
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    Alternative,
-    And,
-    Atom,
-    Choice,
-    Constant,
-    Formula,
-    Hard,
-    Not,
-    Theory,
-    Truth,
-    Value,
-    ValueIs,
-    WeightedFormula,
-)
+from herbrand.language.syntax import Alternative, Choice, Hard, Theory, WeightedFormula
 
 Labels = Mapping[str, tuple[Value, ...]]
 """The values of each many-valued predicate without arguments."""

@@ -33,20 +33,11 @@ from herbrand.files import irregular, is_open_pipe, similar_file
 from herbrand.language.arguments import computes_argument
 from herbrand.language.build import Builder
 from herbrand.language.collection import collector_paused
+from herbrand.language.formulas import Computed, Formula, refuse_deep, walk, with_valued_names
 from herbrand.language.ground_lines import read_block, read_bounds
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
 from herbrand.language.names import shown_name
-from herbrand.language.syntax import (
-    Computed,
-    FactRows,
-    Formula,
-    Statement,
-    Theory,
-    merged,
-    refuse_deep,
-    walk,
-    with_valued_names,
-)
+from herbrand.language.syntax import FactRows, Statement, Theory, merged
 
 _mistake = later("herbrand.language.expectations:mistake")
 _never_closed = later("herbrand.language.expectations:never_closed")

@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from herbrand.language.formulas import compares, unvalued
-from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     AnyAtom,
     Atom,
     Comparison,
@@ -32,11 +30,14 @@ from herbrand.language.syntax import (
     Variable,
     changed_value,
     children,
+    compares,
     leaf_terms,
+    unvalued,
     walk,
     with_changed_terms,
     with_children,
 )
+from herbrand.language.signature import Signature
 
 NOTHING: Mapping[str, str] = {}
 

@@ -20,18 +20,16 @@ from itertools import count, repeat
 from typing import Literal
 
 from herbrand.errors import LanguageError, Mistakes, Span, nearest
+from herbrand.language.formulas import Aggregate, Constant, Value
 from herbrand.language.names import fits, is_made, not_taken, shown_constant, shown_name
 from herbrand.language.syntax import (
-    Aggregate,
     BoundRows,
     Calendar,
-    Constant,
     PredicateDeclaration,
     Role,
     Statement,
     Theory,
     TypeDeclaration,
-    Value,
 )
 from herbrand.quick_values import quickly_made
 

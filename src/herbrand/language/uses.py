@@ -17,36 +17,38 @@ from typing import NamedTuple
 from herbrand.errors import Mistakes, Related, Span, counted, nearest
 from herbrand.graphs import Classes
 from herbrand.language.comparisons import bound_variables
+from herbrand.language.formulas import (
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Exists,
+    Forall,
+    Formula,
+    Term,
+    Value,
+    ValueIn,
+    ValueIs,
+    Variable,
+    children,
+    leaf_terms,
+    walk,
+)
 from herbrand.language.names import is_made, not_taken, shown_constant, shown_name
 from herbrand.language.scope import Renaming, free_variables, quantified_names, written
 from herbrand.language.show import show_atom, show_formula
 from herbrand.language.signature import Predicate, Vocabulary
 from herbrand.language.syntax import (
-    Atom,
     Bound,
     BoundRows,
     Choice,
-    Comparison,
-    Computed,
-    Constant,
-    Exists,
     FactRows,
-    Forall,
-    Formula,
     NetworkTable,
     Rule,
     Statement,
-    Term,
     Theory,
-    Value,
-    ValueIn,
-    ValueIs,
-    Variable,
     WeightedFormula,
-    children,
-    leaf_terms,
     learned_by,
-    walk,
 )
 
 

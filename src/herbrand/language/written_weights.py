@@ -16,17 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
+from herbrand.language.formulas import Constant, Value
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import conditions_with, with_terms
-from herbrand.language.syntax import (
-    Constant,
-    Hard,
-    Learned,
-    Statement,
-    Theory,
-    Value,
-    WeightedFormula,
-)
+from herbrand.language.syntax import Hard, Learned, Statement, Theory, WeightedFormula
 
 Key = tuple[int, tuple[Value, ...]]
 """Number of a weight in a program, and the constants for which it was learned."""

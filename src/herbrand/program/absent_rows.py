@@ -20,8 +20,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from herbrand.facts.facts import Facts
+from herbrand.language.formulas import And, Atom, Constant, Formula, Implies
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import And, Atom, Constant, Formula, Implies
 
 Places = tuple[int, ...]
 

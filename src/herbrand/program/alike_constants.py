@@ -23,9 +23,7 @@ from functools import cache
 
 import numpy as np
 
-from herbrand.language.show import show_formula
-from herbrand.language.signature import Predicate
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Atom,
     Comparison,
     Computed,
@@ -37,6 +35,8 @@ from herbrand.language.syntax import (
     ValueIs,
     walk,
 )
+from herbrand.language.show import show_formula
+from herbrand.language.signature import Predicate
 from herbrand.program.evidence import Evidence, arguments_of
 from herbrand.program.program import Argument, Conjunction, differing, literals_of
 

@@ -23,19 +23,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from herbrand.facts.facts import Facts, FactTable
+from herbrand.language.formulas import Atom, Comparison, Not, Truth, Variable, leaf_terms
 from herbrand.language.scope import free_names, variable_types
 from herbrand.language.signature import Predicate
-from herbrand.language.syntax import (
-    Atom,
-    Choice,
-    Comparison,
-    Not,
-    Rule,
-    Statement,
-    Truth,
-    Variable,
-    leaf_terms,
-)
+from herbrand.language.syntax import Choice, Rule, Statement
 from herbrand.program.program import Program
 
 _MADE = "`choice "

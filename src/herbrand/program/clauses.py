@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from herbrand.errors import Span
+from herbrand.language.formulas import Constant
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import written
-from herbrand.language.syntax import Constant, Rule
+from herbrand.language.syntax import Rule
 from herbrand.quick_values import quickly_made
 
 PART_MARK = "`"

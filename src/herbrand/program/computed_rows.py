@@ -24,16 +24,18 @@ from herbrand.language.comparisons import aggregates, bound_variables, variables
 from herbrand.language.computed import Definition, with_inner
 from herbrand.language.formulas import (
     Aggregate,
+    AnyAtom,
     Atom,
     Comparison,
     Formula,
     Not,
     Variable,
+    predicates_in,
 )
 from herbrand.language.names import shown_name
 from herbrand.language.scope import variable_types, written
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import AnyAtom, BodyLiteral, Choice, Rule, predicates_in
+from herbrand.language.syntax import BodyLiteral, Choice, Rule
 from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import Clause

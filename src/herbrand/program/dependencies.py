@@ -27,19 +27,11 @@ from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached, strong_components
 from herbrand.language.comparisons import atoms_in
-from herbrand.language.formulas import row_atom
+from herbrand.language.formulas import Computed, Formula, Not, row_atom
 from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    Choice,
-    Computed,
-    Formula,
-    Learned,
-    Not,
-    Rule,
-    heads_of,
-)
+from herbrand.language.syntax import Choice, Learned, Rule, heads_of
 from herbrand.program.program import Program
 
 

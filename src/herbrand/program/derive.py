@@ -23,10 +23,11 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts
+from herbrand.language.formulas import Atom, ValueIs, walk
 from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Atom, Rule, ValueIs, walk
+from herbrand.language.syntax import Rule
 from herbrand.program.bindings import WEIGHT, columns_of
 from herbrand.program.clause_rows import (
     ClauseRows,

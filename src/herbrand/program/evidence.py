@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.errors import FactsError
+from herbrand.language.formulas import Value
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import Value
 from herbrand.program.program import Program
 from herbrand.row_keys import Keys, first_missing, fit, key_columns, places_among, row_keys
 

@@ -27,15 +27,7 @@ from typing import NamedTuple
 
 from herbrand.errors import BudgetError, LanguageError
 from herbrand.facts.domain import Domain
-from herbrand.language.scope import (
-    Renaming,
-    conditions_with,
-    free_variables,
-    variable_types,
-    with_terms,
-    written,
-)
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Comparison,
     Constant,
@@ -50,6 +42,14 @@ from herbrand.language.syntax import (
     children,
     walk,
     with_children,
+)
+from herbrand.language.scope import (
+    Renaming,
+    conditions_with,
+    free_variables,
+    variable_types,
+    with_terms,
+    written,
 )
 from herbrand.program.program import Program
 

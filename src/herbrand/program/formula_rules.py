@@ -38,25 +38,18 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
+from herbrand.language.formulas import Atom, Constant, Exists, Formula, Not, Term, ValueIs, Variable
 from herbrand.language.scope import Renaming, free_names, free_variables, variable_types
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import (
     Alternative,
-    Atom,
     BodyLiteral,
     Choice,
-    Constant,
-    Exists,
-    Formula,
     Hard,
     Learned,
-    Not,
     Rule,
     Statement,
-    Term,
-    ValueIs,
-    Variable,
     WeightedFormula,
 )
 from herbrand.program.dependencies import derived_by

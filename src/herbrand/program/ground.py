@@ -24,10 +24,11 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget, readable, refuse_beyond
 from herbrand.errors import BudgetError, ContradictionError, Mistake
 from herbrand.facts.facts import Facts
+from herbrand.language.formulas import Constant, Formula, Term, Value
 from herbrand.language.scope import Renaming, free_variables, variable_types
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Constant, Formula, Term, Value, WeightedFormula
+from herbrand.language.syntax import WeightedFormula
 from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import LATENT, Evidence

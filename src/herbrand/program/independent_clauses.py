@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from herbrand.errors import UnsupportedError
-from herbrand.language.scope import Renaming
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Comparison,
     Exists,
@@ -19,12 +18,13 @@ from herbrand.language.syntax import (
     Formula,
     Not,
     Or,
-    Theory,
     Truth,
     Xor,
     children,
     with_children,
 )
+from herbrand.language.scope import Renaming
+from herbrand.language.syntax import Theory
 from herbrand.program.lower import lower
 from herbrand.program.normal_form import plain, simplified
 from herbrand.program.program import Program

@@ -26,22 +26,19 @@ from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.comparisons import computes, plain_variables, tests_of
 from herbrand.language.computed import Definition, separated, with_inner
+from herbrand.language.formulas import And, Atom, Formula, Value
 from herbrand.language.names import is_made
 from herbrand.language.network_statements import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
-    And,
-    Atom,
     Bound,
     Choice,
     FactRows,
-    Formula,
     NetworkTable,
     Rule,
     Theory,
-    Value,
     WeightedFormula,
     formulas_in,
     predicates_of,

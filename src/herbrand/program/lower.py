@@ -30,24 +30,17 @@ import numpy as np
 from herbrand.errors import BudgetError, LanguageError, Span
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
+from herbrand.language.formulas import Atom, Comparison, Constant, Exists, Formula, Term, ValueIn, ValueIs
 from herbrand.language.names import shown_name
 from herbrand.language.scope import Renaming, conditions_with, free_names, variable_types, with_terms
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    Atom,
     Choice,
-    Comparison,
-    Constant,
-    Exists,
-    Formula,
     Hard,
     Learned,
     NetworkTable,
     Rule,
-    Term,
     Theory,
-    ValueIn,
-    ValueIs,
     WeightedFormula,
     learned_by,
 )

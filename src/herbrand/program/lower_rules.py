@@ -21,18 +21,14 @@ from herbrand.errors import LanguageError
 from herbrand.facts.domain import absence
 from herbrand.facts.facts import Facts
 from herbrand.graphs import Classes
-from herbrand.language.formulas import OPPOSITES, ORDERS
-from herbrand.language.names import wrong_moment
-from herbrand.language.scope import Renaming, variable_types
-from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
+    OPPOSITES,
+    ORDERS,
     Atom,
-    BodyLiteral,
     Comparison,
     Constant,
     Formula,
     Not,
-    Rule,
     Term,
     Truth,
     Value,
@@ -42,6 +38,10 @@ from herbrand.language.syntax import (
     leaf_terms,
     unvalued,
 )
+from herbrand.language.names import wrong_moment
+from herbrand.language.scope import Renaming, variable_types
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import BodyLiteral, Rule
 from herbrand.language.totals import MIRRORED
 from herbrand.program.clauses import (
     Absence,

@@ -23,8 +23,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from herbrand.errors import Span, UnsupportedError
-from herbrand.language.formulas import unnegated
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     AnyAtom,
     Comparison,
@@ -42,6 +41,7 @@ from herbrand.language.syntax import (
     Xor,
     children,
     leaf_terms,
+    unnegated,
     walk,
     with_children,
 )

@@ -26,9 +26,10 @@ from functools import cached_property
 from herbrand.errors import Span
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
+from herbrand.language.formulas import ValueIs
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Choice, Rule, Statement, ValueIs
+from herbrand.language.syntax import Choice, Rule, Statement
 
 Argument = str | int
 Pair = tuple[Argument, Argument]

@@ -27,28 +27,28 @@ from herbrand.language.comparisons import (
     tests_of,
     variables_of,
 )
-from herbrand.language.formulas import AGGREGATES, FUNCTIONS, unvalued
-from herbrand.language.parse import MOST_ASKED, parse_formula
-from herbrand.language.show import show_formula
-from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
+    AGGREGATES,
+    FUNCTIONS,
     And,
     AnyAtom,
     Atom,
     Constant,
     Formula,
-    Hard,
     Not,
     Term,
-    Theory,
     ValueIn,
     ValueIs,
     Variable,
-    WeightedFormula,
     leaf_terms,
     replace_leaves,
+    unvalued,
     walk,
 )
+from herbrand.language.parse import MOST_ASKED, parse_formula
+from herbrand.language.show import show_formula
+from herbrand.language.signature import Predicate, Signature
+from herbrand.language.syntax import Hard, Theory, WeightedFormula
 from herbrand.program.program import Argument
 from herbrand.quick_values import quickly_made
 

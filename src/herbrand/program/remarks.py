@@ -19,15 +19,10 @@ from herbrand.extras import pc
 from herbrand.facts.column import SMALL
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
+from herbrand.language.formulas import Value
 from herbrand.language.names import shown_constant
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    BoundRows,
-    FactRows,
-    Theory,
-    Value,
-    formulas_in,
-)
+from herbrand.language.syntax import BoundRows, FactRows, Theory, formulas_in
 from herbrand.program.dependencies import derived_by
 from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates

@@ -34,11 +34,12 @@ from herbrand.language.formulas import (
     Constant,
     Formula,
     Not,
+    Term,
     ValueIs,
     Variable,
     row_atom,
 )
-from herbrand.language.syntax import Rule, Term
+from herbrand.language.syntax import Rule
 from herbrand.program.dependencies import body_predicates
 
 MOST_WAYS = 10_000

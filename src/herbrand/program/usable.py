@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from herbrand.errors import Mistake, UnsupportedError
+from herbrand.language.formulas import And, Truth
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import (
-    And,
     Bound,
     BoundRows,
     Choice,
@@ -26,7 +26,6 @@ from herbrand.language.syntax import (
     NetworkTable,
     Rule,
     Statement,
-    Truth,
     WeightedFormula,
 )
 

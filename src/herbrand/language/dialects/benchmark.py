@@ -18,18 +18,9 @@ from herbrand.errors import LanguageError, Mistakes, Source, Span, counted, near
 from herbrand.language.dialects.alchemy.facts import facts_of
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
+from herbrand.language.formulas import Atom, Constant, Value, walk
 from herbrand.language.parse import read_source
-from herbrand.language.syntax import (
-    Atom,
-    Constant,
-    FactRows,
-    PredicateDeclaration,
-    Theory,
-    TypeDeclaration,
-    Value,
-    WeightedFormula,
-    walk,
-)
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration, WeightedFormula
 
 FILES = ("predicates", "rules", "facts", "queries")
 

@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
+from herbrand.language.formulas import Constant, Value
 from herbrand.language.names import number_from
-from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, TypeDeclaration, Value
+from herbrand.language.syntax import FactRows, PredicateDeclaration, TypeDeclaration
 
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

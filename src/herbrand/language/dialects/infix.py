@@ -20,16 +20,7 @@ from dataclasses import dataclass
 
 from herbrand.errors import Span
 from herbrand.language.dialects.scanner import NEWLINE, Cursor
-from herbrand.language.syntax import (
-    Exists,
-    Forall,
-    Formula,
-    Leaf,
-    Not,
-    Term,
-    children,
-    with_children,
-)
+from herbrand.language.formulas import Exists, Forall, Formula, Leaf, Not, Term, children, with_children
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,8 @@ from herbrand.language.dialects.alchemy.formulas import likely_sign
 from herbrand.language.dialects.alchemy.lexicon import INFINITE, QUANTIFIERS, WORD, text_of_string
 from herbrand.language.dialects.alchemy.numbers import is_whole
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
-from herbrand.language.syntax import (
-    And,
-    Atom,
-    Comparison,
-    Constant,
-    Exists,
-    Formula,
-    Hard,
-    Implies,
-    Statement,
-    Variable,
-    WeightedFormula,
-)
+from herbrand.language.formulas import And, Atom, Comparison, Constant, Exists, Formula, Implies, Variable
+from herbrand.language.syntax import Hard, Statement, WeightedFormula
 
 LONGEST_RANGE = 1_000_000
 _WORD = re.compile(WORD)

@@ -21,9 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from herbrand.language.dialects.renaming import fresh_name
-from herbrand.language.formulas import unnegated
-from herbrand.language.scope import free_variables, with_terms
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Atom,
     Comparison,
@@ -34,7 +32,9 @@ from herbrand.language.syntax import (
     Term,
     ValueIs,
     Variable,
+    unnegated,
 )
+from herbrand.language.scope import free_variables, with_terms
 
 
 @dataclass(frozen=True)

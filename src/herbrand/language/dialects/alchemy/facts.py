@@ -25,7 +25,8 @@ from herbrand.language.dialects.alchemy.declarations import constants_in_braces
 from herbrand.language.dialects.alchemy.lexicon import COMMENT, NAME, STRING, TOKENS, WORD, text_of_string
 from herbrand.language.dialects.rows import LineGroup, PredicateRows, grouped_lines
 from herbrand.language.dialects.scanner import Cursor
-from herbrand.language.syntax import Constant, FactKind, FactRows, TypeDeclaration
+from herbrand.language.formulas import Constant
+from herbrand.language.syntax import FactKind, FactRows, TypeDeclaration
 
 _PLAIN_WORD = r"[\w.'-]+"
 _CONSTANT = rf"(?:{STRING}|{WORD})"

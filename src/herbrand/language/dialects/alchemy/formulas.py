@@ -32,8 +32,7 @@ from herbrand.language.dialects.alchemy.lexicon import (
 from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
 from herbrand.language.dialects.infix import Connective, grouped_left, read_formula, spanning
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
-from herbrand.language.scope import free_variables
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Aggregate,
     And,
     Atom,
@@ -52,6 +51,7 @@ from herbrand.language.syntax import (
     ValueIs,
     Variable,
 )
+from herbrand.language.scope import free_variables
 
 CONNECTIVES = {
     "<=>": Connective(1, grouped_left(Iff)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from herbrand.language.syntax import Value
+from herbrand.language.formulas import Value
 
 NAME = r"[^\W\d](?:['\w]|-(?=\w))*"
 WORD = r"(?:[\w.'@%+:&$~-]|/(?![/*]))+"

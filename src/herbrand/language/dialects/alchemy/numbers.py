@@ -22,7 +22,8 @@ from typing import Literal
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.alchemy.lexicon import NUMBER
-from herbrand.language.syntax import Constant, FactRows, PredicateDeclaration, Statement
+from herbrand.language.formulas import Constant
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Statement
 
 MOST_PAIRS = 1_000_000
 _NUMBER = re.compile(NUMBER)

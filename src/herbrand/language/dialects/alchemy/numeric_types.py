@@ -21,26 +21,28 @@ from functools import partial
 from herbrand.errors import LanguageError, Span
 from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.numbers import Order, Shift, is_number, number_of
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Arithmetic,
     Atom,
     Comparison,
     Computed,
     Constant,
-    FactRows,
     Formula,
     Leaf,
-    PredicateDeclaration,
-    Statement,
     Term,
-    TypeDeclaration,
     ValueIs,
     Variable,
-    WeightedFormula,
     leaf_terms,
     replace_leaves,
     unvalued,
     walk,
+)
+from herbrand.language.syntax import (
+    FactRows,
+    PredicateDeclaration,
+    Statement,
+    TypeDeclaration,
+    WeightedFormula,
 )
 
 

@@ -48,10 +48,9 @@ from herbrand.language.dialects.alchemy.numbers import statements_of
 from herbrand.language.dialects.alchemy.numeric_types import NumericTypes
 from herbrand.language.dialects.alchemy.weights import read_weight
 from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token
+from herbrand.language.formulas import Comparison, Constant, Variable
 from herbrand.language.parse import read_source
 from herbrand.language.syntax import (
-    Comparison,
-    Constant,
     Hard,
     Learned,
     PredicateDeclaration,
@@ -59,7 +58,6 @@ from herbrand.language.syntax import (
     Statement,
     Theory,
     TypeDeclaration,
-    Variable,
     WeightedFormula,
 )
 

@@ -25,10 +25,7 @@ from herbrand.language.dialects.alchemy.lexicon import is_constant_name, is_plai
 from herbrand.language.dialects.collecting import as_text, has_no, refusal, written_lines
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.renaming import SpelledNames
-from herbrand.language.names import shown_number
-from herbrand.language.scope import variable_types
-from herbrand.language.signature import Predicate, Signature, Type
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Arithmetic,
     Atom,
@@ -37,32 +34,37 @@ from herbrand.language.syntax import (
     Constant,
     Exists,
     Expression,
-    FactRows,
     Forall,
     Formula,
-    Hard,
     Iff,
     Implies,
     Leaf,
-    Learned,
     Not,
     Or,
-    PredicateDeclaration,
-    Rule,
-    Single,
     Term,
-    Theory,
     Truth,
-    TypeDeclaration,
     ValueIn,
     ValueIs,
     Variable,
-    WeightedFormula,
     Xor,
     leaf_terms,
-    learned_by,
     walk,
     with_changed_terms,
+)
+from herbrand.language.names import shown_number
+from herbrand.language.scope import variable_types
+from herbrand.language.signature import Predicate, Signature, Type
+from herbrand.language.syntax import (
+    FactRows,
+    Hard,
+    Learned,
+    PredicateDeclaration,
+    Rule,
+    Single,
+    Theory,
+    TypeDeclaration,
+    WeightedFormula,
+    learned_by,
 )
 
 _COMPUTED = "mln is not written with computed values, but for t + 1, t > 2 and the like"

@@ -22,12 +22,9 @@ from herbrand.language.dialects.collecting import as_text, has_no, refusal, writ
 from herbrand.language.dialects.infix import Sign, rewritten, write_formula
 from herbrand.language.dialects.lcn.formulas import ATOM
 from herbrand.language.dialects.renaming import fresh_name
-from herbrand.language.names import shown_number
-from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     And,
     Atom,
-    Bound,
     Comparison,
     Exists,
     Forall,
@@ -37,16 +34,21 @@ from herbrand.language.syntax import (
     Leaf,
     Not,
     Or,
-    PredicateDeclaration,
-    Single,
-    Theory,
     Truth,
-    TypeDeclaration,
     ValueIn,
     ValueIs,
     Xor,
-    predicates_of,
     walk,
+)
+from herbrand.language.names import shown_number
+from herbrand.language.signature import Signature
+from herbrand.language.syntax import (
+    Bound,
+    PredicateDeclaration,
+    Single,
+    Theory,
+    TypeDeclaration,
+    predicates_of,
 )
 
 _SIGNS = {

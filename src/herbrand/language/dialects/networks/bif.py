@@ -29,10 +29,11 @@ from herbrand.language.dialects.networks.normalised import (
     refuse_bad_sum,
     row_sums,
 )
+from herbrand.language.formulas import Constant
 from herbrand.language.names import floats_from, is_writable
 from herbrand.language.network_statements import refuse_cycle
 from herbrand.language.network_tables import NetworkTable, refuse_wide
-from herbrand.language.syntax import Constant, PredicateDeclaration, Theory
+from herbrand.language.syntax import PredicateDeclaration, Theory
 
 _TOKENS = re.compile(
     r"""//[^\n]* | /\*.*?(?:\*/|\Z)    # left out, as are properties

@@ -23,19 +23,13 @@ import numpy as np
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.dialects.collecting import as_text, written_lines
+from herbrand.language.formulas import Value
 from herbrand.language.names import shown_number
 from herbrand.language.network_statements import argumentless, network_tables, refuse_cycle
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import (
-    Choice,
-    PredicateDeclaration,
-    Statement,
-    Theory,
-    TypeDeclaration,
-    Value,
-)
+from herbrand.language.syntax import Choice, PredicateDeclaration, Statement, Theory, TypeDeclaration
 
 _PLAIN = re.compile(r"(?!(?:table|default|property)\b)(?:[^\s{}()\[\],;|\"/]|/(?![/*]))+")
 

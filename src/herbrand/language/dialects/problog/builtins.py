@@ -17,11 +17,9 @@ from herbrand.language.dialects.problog.calls import computed_in
 from herbrand.language.dialects.problog.early import TYPE_TESTS, bound_after
 from herbrand.language.dialects.problog.goals import Body, PrologClause, value_of
 from herbrand.language.dialects.problog.names import LinkedPlaces, PredicateNames
-from herbrand.language.formulas import compares, unnegated, walk
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Arithmetic,
     Atom,
-    BodyLiteral,
     Comparison,
     Computed,
     Constant,
@@ -29,8 +27,12 @@ from herbrand.language.syntax import (
     Not,
     Term,
     Truth,
+    compares,
     leaf_terms,
+    unnegated,
+    walk,
 )
+from herbrand.language.syntax import BodyLiteral
 
 READ = {"succ/2", "plus/3", *(f"{name}/1" for name in TYPE_TESTS)}
 

@@ -19,17 +19,8 @@ from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.early import open_places
 from herbrand.language.dialects.problog.goals import Body, PrologClause, calls_by_predicate, no_value_yet
 from herbrand.language.dialects.problog.names import PredicateNames, valued
-from herbrand.language.formulas import unnegated
-from herbrand.language.syntax import (
-    Atom,
-    BodyLiteral,
-    Comparison,
-    Computed,
-    Not,
-    Term,
-    Truth,
-    Variable,
-)
+from herbrand.language.formulas import Atom, Comparison, Computed, Not, Term, Truth, Variable, unnegated
+from herbrand.language.syntax import BodyLiteral
 
 Places = Mapping[str, tuple[int, ...]]
 """Positions of some arguments of each predicate."""

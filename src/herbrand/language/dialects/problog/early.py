@@ -13,10 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from herbrand.errors import Span
 from herbrand.language.comparisons import leaf_computes, variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause, bound_by
-from herbrand.language.formulas import unnegated
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Atom,
-    BodyLiteral,
     Comparison,
     Constant,
     Not,
@@ -24,7 +22,9 @@ from herbrand.language.syntax import (
     Value,
     Variable,
     leaf_terms,
+    unnegated,
 )
+from herbrand.language.syntax import BodyLiteral
 
 Places = frozenset[int]
 """Positions of the arguments of a predicate that have a value in every call."""

@@ -18,13 +18,10 @@ from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, calculated, constant_value, parts_of
-from herbrand.language.formulas import OPPOSITES, Sign, compares, unnegated
-from herbrand.language.show import show_expression
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
+    OPPOSITES,
     Arithmetic,
     Atom,
-    BodyLiteral,
-    Chance,
     Comparison,
     Computed,
     Constant,
@@ -32,12 +29,17 @@ from herbrand.language.syntax import (
     Formula,
     Not,
     Operator,
+    Sign,
     Term,
     Truth,
     Value,
     Variable,
+    compares,
     leaf_terms,
+    unnegated,
 )
+from herbrand.language.show import show_expression
+from herbrand.language.syntax import BodyLiteral, Chance
 from herbrand.quick_values import quickly_made
 
 Body = tuple[BodyLiteral, ...]

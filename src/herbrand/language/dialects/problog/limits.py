@@ -13,8 +13,7 @@ from dataclasses import replace
 from herbrand.language.comparisons import steps_in
 from herbrand.language.dialects.problog.goals import PrologClause
 from herbrand.language.dialects.problog.names import Place
-from herbrand.language.formulas import compares
-from herbrand.language.syntax import Atom, Comparison, Computed, Constant, Term, Variable
+from herbrand.language.formulas import Atom, Comparison, Computed, Constant, Term, Variable, compares
 
 _KEPT = {True: ("=", "<", "<="), False: ("=", ">", ">=")}
 """Comparisons by which a term keeps to a limit from below (``True``) or above if the other side does."""

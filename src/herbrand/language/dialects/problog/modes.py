@@ -26,15 +26,8 @@ from herbrand.language.dialects.problog.goals import (
 )
 from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames
-from herbrand.language.syntax import (
-    Atom,
-    BodyLiteral,
-    Comparison,
-    Not,
-    Truth,
-    Variable,
-    leaf_terms,
-)
+from herbrand.language.formulas import Atom, Comparison, Not, Truth, Variable, leaf_terms
+from herbrand.language.syntax import BodyLiteral
 
 Pattern = tuple[bool, ...]
 """For each argument, whether it has a value."""

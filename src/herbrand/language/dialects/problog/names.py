@@ -17,10 +17,8 @@ from herbrand.errors import LanguageError, Span
 from herbrand.graphs import Classes
 from herbrand.language.comparisons import Test, leaf_computes, variables_of, with_assigned
 from herbrand.language.dialects.renaming import fresh_name
-from herbrand.language.names import is_writable, made_writable, shown_constant
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Atom,
-    BodyLiteral,
     Comparison,
     Computed,
     Constant,
@@ -32,6 +30,8 @@ from herbrand.language.syntax import (
     replace_leaves,
     walk,
 )
+from herbrand.language.names import is_writable, made_writable, shown_constant
+from herbrand.language.syntax import BodyLiteral
 
 NOTHING: Mapping[str, tuple[int, ...]] = {}
 Part = TypeVar("Part", bound=Formula)

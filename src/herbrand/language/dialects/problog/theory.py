@@ -48,31 +48,33 @@ from herbrand.language.dialects.problog.names import (
 )
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
 from herbrand.language.dialects.problog.unfolding import settled, unfolded
-from herbrand.language.formulas import unnegated
+from herbrand.language.formulas import (
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Formula,
+    Not,
+    Term,
+    Truth,
+    Value,
+    Variable,
+    unnegated,
+)
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import with_terms
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
     Alternative,
-    Atom,
     Chance,
     Choice,
-    Comparison,
-    Computed,
-    Constant,
     FactKind,
     FactRows,
-    Formula,
     Learned,
-    Not,
     Query,
     Rule,
     Statement,
-    Term,
     Theory,
-    Truth,
-    Value,
-    Variable,
     merged,
 )
 

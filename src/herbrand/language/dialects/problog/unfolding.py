@@ -17,20 +17,9 @@ from herbrand.graphs import reached
 from herbrand.language.comparisons import equated, variables_of
 from herbrand.language.dialects.problog.goals import Body, PrologClause, calls_by_predicate
 from herbrand.language.dialects.problog.names import valued
+from herbrand.language.formulas import Atom, Comparison, Computed, Constant, Expression, Term, Truth, Variable
 from herbrand.language.scope import conditions_with, with_terms
-from herbrand.language.syntax import (
-    Atom,
-    BodyLiteral,
-    Chance,
-    Comparison,
-    Computed,
-    Constant,
-    Expression,
-    Learned,
-    Term,
-    Truth,
-    Variable,
-)
+from herbrand.language.syntax import BodyLiteral, Chance, Learned
 
 MOST_RULES = 100
 """Most rules from one clause; a clause that would become more keeps its calls."""

@@ -30,37 +30,41 @@ from herbrand.language.dialects.collecting import as_text, has_no, refusal, writ
 from herbrand.language.dialects.problog.goals import BUILT_IN, NO_ATOMS
 from herbrand.language.dialects.problog.names import valued
 from herbrand.language.dialects.renaming import SpelledNames, fresh_name
-from herbrand.language.formulas import FUNCTIONS, OF_TEXTS, unnegated
+from herbrand.language.formulas import (
+    FUNCTIONS,
+    OF_TEXTS,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Expression,
+    Formula,
+    Not,
+    Term,
+    Truth,
+    Value,
+    Variable,
+    unnegated,
+)
 from herbrand.language.names import shown_constant, shown_number
 from herbrand.language.scope import variable_types
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Alternative,
-    Arithmetic,
-    Atom,
     BodyLiteral,
     Bound,
     Choice,
-    Comparison,
-    Computed,
-    Constant,
-    Expression,
     FactRows,
-    Formula,
     Learned,
     NetworkTable,
-    Not,
     PredicateDeclaration,
     Query,
     Rule,
     Single,
-    Term,
     Theory,
-    Truth,
     TypeDeclaration,
-    Value,
-    Variable,
     WeightedFormula,
 )
 

@@ -25,21 +25,17 @@ from herbrand.graphs import linked
 from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.dialects.scanner import Cursor, Token
 from herbrand.language.dialects.tensorlog.declarations import Declarations
-from herbrand.language.syntax import (
+from herbrand.language.formulas import (
     Atom,
-    BodyLiteral,
     Comparison,
     Constant,
-    PredicateDeclaration,
-    Rule,
-    Statement,
     Term,
-    Theory,
     Truth,
     Variable,
     leaf_terms,
     with_changed_terms,
 )
+from herbrand.language.syntax import BodyLiteral, PredicateDeclaration, Rule, Statement, Theory
 
 WEIGHTED = "weighted"
 """The predicate that holds the weights of named rules."""

@@ -23,24 +23,17 @@ from herbrand.language.dialects.collecting import as_text, has_no, refusal, writ
 from herbrand.language.dialects.renaming import SpelledNames
 from herbrand.language.dialects.tensorlog.facts import NUMBER
 from herbrand.language.dialects.tensorlog.rules import WEIGHTED
+from herbrand.language.formulas import Atom, Comparison, Constant, Term, Truth, Value, Variable, leaf_terms
 from herbrand.language.names import shown_number
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
-    Atom,
     BodyLiteral,
-    Comparison,
-    Constant,
     FactRows,
     PredicateDeclaration,
     Rule,
     Single,
-    Term,
     Theory,
-    Truth,
     TypeDeclaration,
-    Value,
-    Variable,
-    leaf_terms,
 )
 
 _NAME = re.compile(r"[\w$]+")
