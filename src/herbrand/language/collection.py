@@ -8,13 +8,9 @@ False
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
-from typing import ParamSpec, TypeVar
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 
 PAUSES, OBJECTS = 64, 500_000
 """Pauses, and objects made in them, after which one full collection runs: old objects that are unreachable by
@@ -37,26 +33,18 @@ class _Aged:
 _aged = _Aged()
 
 
-class collector_paused:  # noqa: N801
+@contextmanager
+def collector_paused() -> Iterator[None]:
     """Context manager and decorator without garbage collections inside, which are a third of the time of
     reading a large file."""
-
-    def __enter__(self) -> None:
-        self._enabled = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self._enabled:
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
             _age_everything()
             gc.enable()
-
-    def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        @wraps(function)
-        def paused(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
-            with collector_paused():
-                return function(*arguments, **named)
-
-        return paused
 
 
 def _age_everything() -> None:

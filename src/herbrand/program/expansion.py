@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product
 from typing import NamedTuple
 
@@ -130,7 +129,7 @@ def value_variables(formula: Formula) -> frozenset[str]:
 
 
 def _refuse_explosion(formula: Formula, free: Sequence[str], choices: Sequence[Domain]) -> None:
-    count = reduce(lambda total, domain: total * len(domain), choices, 1)
+    count = math.prod(map(len, choices))
     if count > MOST_EXPANSIONS:
         raise LanguageError(
             f"the variables {', '.join(map(written, free))} stand for {count:,} choices of values",

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from itertools import islice
 
 from herbrand.errors import Span, UnsupportedError
 from herbrand.language.formulas import (
@@ -62,15 +63,13 @@ def cases(formula: Formula, truth: bool) -> list[Case]:
 def _listed(simple: Formula, truth: bool, span: Span | None) -> list[Case]:
     """List the cases of a simplified formula; raise UnsupportedError with the ``span`` if they are too
     many."""
-    cases: list[Case] = []
-    for case in _decided(simple, truth):
-        cases.append(case)
-        if len(cases) > MOST_CASES:
-            raise UnsupportedError(
-                f"the formula falls into more than {MOST_CASES:,} cases",
-                span=span,
-                hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
-            )
+    cases = list(islice(_decided(simple, truth), MOST_CASES + 1))
+    if len(cases) > MOST_CASES:
+        raise UnsupportedError(
+            f"the formula falls into more than {MOST_CASES:,} cases",
+            span=span,
+            hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
+        )
     return cases
 
 

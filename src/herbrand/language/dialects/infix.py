@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from herbrand.errors import Span
 from herbrand.language.dialects.scanner import NEWLINE, Cursor
@@ -36,14 +37,9 @@ def grouped_left(
     pair: Callable[[Formula, Formula, Span | None], Formula],
 ) -> Callable[[tuple[Formula, ...], Span | None], Formula]:
     """Constructor that groups a chain ``a o b o c`` as ``(a o b) o c``, for a connective of two operands."""
-
-    def make(operands: tuple[Formula, ...], span: Span | None) -> Formula:
-        grouped = operands[0]
-        for operand in operands[1:]:
-            grouped = pair(grouped, operand, spanning(grouped, operand) or span)
-        return grouped
-
-    return make
+    return lambda operands, span: reduce(
+        lambda left, right: pair(left, right, spanning(left, right) or span), operands
+    )
 
 
 def spanning(first: Formula | Term, last: Formula | Term) -> Span | None:

@@ -34,7 +34,7 @@ class SpelledNames:
 
 
 def fresh_name(preferred: str, taken: Container[str]) -> str:
-    """``preferred``, or the first of ``wanted1``, ``wanted2``, ... that is not taken."""
+    """``preferred``, or the first of ``preferred1``, ``preferred2``, ... that is not taken."""
     if preferred not in taken:
         return preferred
     return next(name for number in count(1) if (name := f"{preferred}{number}") not in taken)

@@ -68,7 +68,7 @@ class PredicateNames:
 class LinkedPlaces:
     """Classes of places that share their constants, as variables and comparisons link them.
 
-    ``asked``: further atoms, beside the clauses.
+    ``queries``: further atoms, beside the clauses.
     """
 
     def __init__(self, clauses: Sequence[Sequence[Formula]], queries: Sequence[Atom] = ()) -> None:

@@ -55,6 +55,7 @@ from herbrand.language.syntax import (
     Alternative,
     BodyLiteral,
     Bound,
+    Chance,
     Choice,
     FactRows,
     Learned,
@@ -66,6 +67,8 @@ from herbrand.language.syntax import (
     Theory,
     TypeDeclaration,
     WeightedFormula,
+    formulas_in,
+    learned_by,
 )
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
@@ -154,9 +157,10 @@ class _Writer:
             case FactRows(kind="true" | "false"):
                 yield from self._facts(statement)
             case Rule(head=head, body=body, weight=None):
-                yield self._clause([(None, head)], body)
+                yield self._clause([head], (), body)
             case Choice(alternatives=alternatives, body=body):
-                yield self._clause([(each, self._head(each)) for each in alternatives], body)
+                chances = [each.probability for each in alternatives]
+                yield self._clause(list(map(self._head, alternatives)), chances, body)
             case Query(formula=Not(operand=Atom() as atom)):
                 yield f"query(\\+{self._atom(atom, _spelled_variables([atom]))})."
             case Query(formula=Atom() as atom):
@@ -190,14 +194,9 @@ class _Writer:
 
     def _made_types(self, statement: Rule | Choice) -> Iterator[str]:
         """Yield the open types of which a statement computes values."""
-        heads = (
-            [statement.head]
-            if isinstance(statement, Rule)
-            else [each.head for each in statement.alternatives]
-        )
         values = variables_of([part for part in statement.body if isinstance(part, Computed)])
         atoms = variables_of([part for part in statement.body if isinstance(part, Atom)])
-        for name, type in variable_types([*heads, *statement.body], self._signature).items():
+        for name, type in variable_types(formulas_in(statement), self._signature).items():
             if name in values and name not in atoms and self._signature.types[type].values is None:
                 yield type
 
@@ -213,25 +212,23 @@ class _Writer:
             raise UnsupportedError(message, span=head.span)
         return [name for name in names if name not in generated]
 
-    def _clause(self, heads: list[tuple[Alternative | None, Atom]], body: tuple[BodyLiteral, ...]) -> str:
-        chances = [each.probability for each, _ in heads if each is not None]
-        by = [variable for chance in chances if isinstance(chance, Learned) for variable in chance.by]
+    def _clause(self, heads: list[Atom], chances: Sequence[Chance], body: tuple[BodyLiteral, ...]) -> str:
+        """Text of a choice, or of a rule, whose only head has no chance."""
+        by = [variable for chance in chances for variable in learned_by(chance)]
         named = [chance for chance in chances if isinstance(chance, Variable)]
-        taken = set(variables_of([*by, *named, *(head for _, head in heads), *map(unnegated, body)]))
-        heads = [(each, _with_named(head, taken)) for each, head in heads]
-        names = _spelled_variables([*(head for _, head in heads), *body], [*by, *named])
-        text = "; ".join(
-            self._atom(head, names) if each is None else f"{_chance(each, names)}::{self._atom(head, names)}"
-            for each, head in heads
-        )
-        types = variable_types([*(head for _, head in heads), *body], self._signature)
+        taken = set(variables_of([*by, *named, *heads, *map(unnegated, body)]))
+        heads = [_with_named(head, taken) for head in heads]
+        names = _spelled_variables([*heads, *body], [*by, *named])
+        shown = [f"{_chance(chance, names)}::" for chance in chances] or [""]
+        text = "; ".join(before + self._atom(head, names) for before, head in zip(shown, heads, strict=True))
+        types = variable_types([*heads, *body], self._signature)
         texts = {name for name, type in types.items() if self._signature.types[type].kind == "text"}
-        unbound = _unbound([head for _, head in heads], body)
+        unbound = _unbound(heads, body)
         goals = [self._goal(literal, names, texts) for literal in _in_order(body, set(unbound))]
         closed = {name for name, type in types.items() if self._signature.types[type].values is not None}
-        computed = _computed([head for _, head in heads], body, closed.difference(unbound))
+        computed = _computed(heads, body, closed.difference(unbound))
         plain = bool(chances) and not body
-        listed = self._listed(unbound, types, plain, heads[0][1])
+        listed = self._listed(unbound, types, plain, heads[0])
         goals = [self._of_type(types[n], names[n]) for n in listed] + goals
         goals += [self._of_type(types[n], names[n]) for n in computed]
         return f"{text} :- {', '.join(goals)}." if goals else f"{text}."
@@ -270,8 +267,8 @@ class _Writer:
         return f"{_quoted(name)}({arguments})" if arguments else _quoted(name)
 
 
-def _chance(alternative: Alternative, names: SpelledNames) -> str:
-    match alternative.probability:
+def _chance(chance: Chance, names: SpelledNames) -> str:
+    match chance:
         case Variable() as variable:
             return _term(variable, names)
         case Learned(by=by, start=start):
