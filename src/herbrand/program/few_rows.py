@@ -31,14 +31,7 @@ from herbrand.language.comparisons import Test, assigned, steps_in, variables_of
 from herbrand.language.formulas import ARITHMETIC, ORDERS, Arithmetic, Constant, Variable
 from herbrand.language.formulas import Expression as Value
 from herbrand.language.signature import Signature
-from herbrand.program.clauses import (
-    Absence,
-    Clause,
-    Compared,
-    Literal,
-    Lookup,
-    Measured,
-)
+from herbrand.program.clauses import Absence, Clause, Compared, Literal, Lookup, Measured, Never
 from herbrand.program.growing_facts import EXACT
 from herbrand.row_keys import rows_at
 
@@ -373,6 +366,8 @@ class _Steps:
         clause, few = self._derivation.clause, self._few
         slots = [self._slots.get(name, -1) for name in part.arguments]
         match part:
+            case Never():
+                self._keep(lambda row: False)
             case Compared(operator="!=" | "=" as sign):
                 self._keep(lambda row: ORDERS[sign](row[slots[0]], row[slots[1]]))
             case Compared(operator=sign):
@@ -389,7 +384,7 @@ class _Steps:
                 index = few.index(predicate, places)
                 keys = [slots[place] for place in places]
                 self._keep(lambda row: tuple([row[slot] for slot in keys]) not in index)
-            case _:  # many-valued atoms, and bodies that cannot hold
+            case _:  # values of many-valued atoms
                 raise NotFewError
 
     # Values
