@@ -59,6 +59,7 @@ from herbrand.language.formulas import (
     refuse_deep,
     unvalued,
     walk,
+    with_children,
     with_valued_names,
 )
 from herbrand.language.network_tables import NetworkTable
@@ -93,6 +94,7 @@ __all__ = [
     "children",
     "leaf_terms",
     "walk",
+    "with_children",
 ]
 
 
