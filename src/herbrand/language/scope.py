@@ -13,11 +13,11 @@ hold a back-quote, which no written name can.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from herbrand.language.formulas import (
-    AnyAtom,
     Atom,
     Comparison,
     Constant,
@@ -27,6 +27,8 @@ from herbrand.language.formulas import (
     Formula,
     Leaf,
     Term,
+    ValueIn,
+    ValueIs,
     Variable,
     changed_value,
     children,
@@ -136,35 +138,25 @@ def free_names(formulas: Iterable[Formula]) -> list[str]:
 def variable_types(formulas: Iterable[Formula], signature: Signature) -> dict[str, str]:
     """Type of each variable of a checked, renamed statement, by its positions and comparisons."""
     types: dict[str, str] = {}
-    compared: list[Comparison] = []
+    compared: dict[str, list[str]] = defaultdict(list)
     for formula in formulas:
         for part in walk(formula):
-            if isinstance(part, AnyAtom):
-                columns = signature.predicates[unvalued(part).predicate].column_types
-                for term, column in zip(leaf_terms(part), columns, strict=False):
-                    if isinstance(term, Variable):
-                        types[term.name] = column
-            elif isinstance(part, Comparison):
-                compared.append(part)
-    linked = _linked(compared)
+            match part:
+                case Atom() | ValueIs() | ValueIn():
+                    columns = signature.predicates[unvalued(part).predicate].column_types
+                    for term, column in zip(leaf_terms(part), columns, strict=False):
+                        if isinstance(term, Variable):
+                            types[term.name] = column
+                case Comparison(left=Variable(name=left), right=Variable(name=right)):
+                    compared[left].append(right)
+                    compared[right].append(left)
     waiting = list(types)
     for name in waiting:
-        for other in linked.get(name, ()):
+        for other in compared[name]:
             if other not in types:
                 types[other] = types[name]
                 waiting.append(other)
     return types
-
-
-def _linked(comparisons: Iterable[Comparison]) -> dict[str, list[str]]:
-    """For each variable, the variables that it is compared with."""
-    linked: dict[str, list[str]] = {}
-    for comparison in comparisons:
-        match comparison:
-            case Comparison(left=Variable(name=left), right=Variable(name=right)):
-                linked.setdefault(left, []).append(right)
-                linked.setdefault(right, []).append(left)
-    return linked
 
 
 def with_terms(formula: Formula, values: Mapping[str, Term]) -> Formula:
