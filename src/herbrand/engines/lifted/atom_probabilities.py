@@ -75,11 +75,7 @@ class AtomProbabilities:
         """Share of each cell within its state [state, cell]."""
         tabulated = self.summation.tabulated
         cells = tabulated.cells[element_group.pool]
-        weights = (
-            tabulated.weights[self.summation.model.pools[element_group.pool].family][element_group.klass]
-            .detach()
-            .numpy()
-        )
+        weights = tabulated.own_weights(element_group.pool, element_group.klass).detach().numpy()
         shares = np.zeros((cells.states, len(weights)))
         for state in range(cells.states):
             here = np.flatnonzero((cells.state == state) & (weights > -np.inf))

@@ -68,14 +68,16 @@ class _Supposing:
         return tuple(_named(self.evidence.program, slopes * self.log_weights()))
 
 
+def stated(program: Program) -> dict[int, str]:
+    """The statement of each weight that a template has."""
+    statements = {t.weight: t.statement for t in program.templates if t.weight is not None}
+    return {weight: statement_text(program.statements[number]) for weight, number in statements.items()}
+
+
 def _named(program: Program, shares: np.ndarray) -> list[Reason]:
     """Reasons from the weights' shares, summed by statement; soft evidence comes last."""
-    stated: dict[int, int] = {}
-    for template in program.templates:
-        if template.weight is not None:
-            stated[template.weight] = template.statement
     totals: dict[str, float] = defaultdict(float)
-    for weight, statement in stated.items():
-        totals[statement_text(program.statements[statement])] += float(shares[weight])
+    for weight, statement in stated(program).items():
+        totals[statement] += float(shares[weight])
     totals["soft evidence"] = float(shares[-1])
     return [Reason(text, {}, share) for text, share in totals.items() if abs(share) > ROUNDING]

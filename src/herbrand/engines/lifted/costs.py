@@ -12,6 +12,7 @@ from heapq import heapify, heappop, heappush
 from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
 from herbrand.engines.lifted.count_elimination import Structure
 from herbrand.engines.lifted.element_groups import ElementGroup
+from herbrand.engines.lifted.polynomials import PolynomialShape, shape_of_product
 from herbrand.engines.lifted.summation import Summation
 from herbrand.graphs import linked
 
@@ -40,22 +41,6 @@ class Cost:
 
 
 ENDLESS = Cost(math.inf, math.inf)
-
-
-@dataclass(frozen=True)
-class PolynomialShape:
-    """Shape of a polynomial: its hubs, and for each pool the number of counts along each of its axes."""
-
-    hubs: frozenset[int]
-    counts: dict[int, tuple[int, ...]]
-
-    @property
-    def entries(self) -> float:
-        return math.prod((math.prod(shape) for shape in self.counts.values()), start=1.0)
-
-    def size(self, states: Sequence[int]) -> float:
-        """Entries for all states of its hubs; ``states``: number of states of each hub."""
-        return self.entries * math.prod(states[hub] for hub in self.hubs)
 
 
 def cost_of(summation: Summation, budget: Budget = UNLIMITED) -> Cost:
@@ -158,7 +143,7 @@ def _polynomials(summation: Summation, budget: Budget) -> tuple[list[PolynomialS
     holding = _holders(waiting, len(hubs))
 
     def size_at(hub: int) -> float:
-        return _joint([waiting[number] for number in sorted(holding[hub])]).size(states)
+        return shape_of_product([waiting[number] for number in sorted(holding[hub])]).size(states)
 
     sizes = [size_at(hub) for hub in range(len(hubs))]
     queue = [(size, hub) for hub, size in enumerate(sizes)]
@@ -196,23 +181,13 @@ def _holders(shapes: Mapping[int, PolynomialShape], hubs: int) -> dict[int, set[
     return holders
 
 
-def _joint(shapes: Sequence[PolynomialShape]) -> PolynomialShape:
-    """Shape of a product."""
-    counts: dict[int, tuple[int, ...]] = {}
-    for shape in shapes:
-        for pool, own in shape.counts.items():
-            known = counts.get(pool, (1,) * len(own))
-            counts[pool] = tuple(a + b - 1 for a, b in zip(known, own, strict=True))
-    return PolynomialShape(frozenset().union(*(shape.hubs for shape in shapes)), counts)
-
-
 def _multiplied(shapes: list[PolynomialShape], states: Sequence[int]) -> tuple[PolynomialShape, Cost]:
     """Shape of a product, and the cost of multiplying from the smallest factor on."""
     shapes = sorted(shapes, key=lambda shape: shape.size(states))
     result, cost = shapes[0], Cost()
     for shape in shapes[1:]:
         walked = min(result.entries, shape.entries)
-        result = _joint([result, shape])
+        result = shape_of_product([result, shape])
         size = result.size(states)
         cost += Cost(walked * size + CALLS, KEPT * size * BYTES_A_NUMBER)
     return result, cost
@@ -223,8 +198,7 @@ def _shape(summation: Summation, number: int, element_group: ElementGroup) -> Po
     hubs = frozenset(tie.hub for tie in element_group.ties)
     if number < len(summation.element_groups.hubs):
         return PolynomialShape(hubs | {number}, {element_group.pool: (1,) * max(0, cells.profiles - 1)})
-    family = summation.model.pools[element_group.pool].family
-    weights = summation.tabulated.weights[family][element_group.klass].detach().numpy()
+    weights = summation.tabulated.own_weights(element_group.pool, element_group.klass).detach().numpy()
     possible = {int(profile) for profile in cells.profile[(weights > -math.inf) & (cells.profile >= 0)]}
     return PolynomialShape(
         hubs,
@@ -245,19 +219,19 @@ def _named(rows: Mapping[frozenset[int], float]) -> tuple[dict[int, str], dict[s
 def _structure(summation: Summation, names: Mapping[int, str], sizes: Mapping[str, float]) -> Structure:
     """The tables over counts, and the axes along which they are linear."""
     model, shared = summation.model, Counter(names.values())
-    linear: dict[tuple[str, ...], frozenset[str]] = {}
-    for _, one, other in set(summation.tabulated.tables) - summation.tabulated.flat:
-        linear[tuple(sorted({names[one], names[other]}))] = frozenset()
+    tables: list[tuple[Collection[int], frozenset[str]]] = [
+        (link[1:], frozenset()) for link in set(summation.tabulated.tables) - summation.tabulated.flat
+    ]
     for term in model.terms.counts:
         if term.single is None:
-            scope = tuple(sorted({names[pool] for pool in model.pools_with(term)}))
             lines = frozenset(
                 names[pool]
                 for pool in model.linear_in(term)
                 if shared[names[pool]] == 1 and summation.tabulated.cells[pool].profiles == 2
             )
-            linear[scope] = linear[scope] & lines if scope in linear else lines
-    return Structure(sizes, linear)
+            tables.append((model.pools_with(term), lines))
+    scoped = ((tuple(sorted({names[pool] for pool in pools})), lines) for pools, lines in tables)
+    return Structure.of(sizes, scoped)
 
 
 def _contraction(summation: Summation, rows: Mapping[frozenset[int], float], budget: Budget) -> Cost:

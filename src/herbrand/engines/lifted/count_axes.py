@@ -25,6 +25,7 @@ from herbrand.engines.lifted.polynomials import (
     multiplied,
     of_equals,
     of_rows,
+    shape_of_product,
     summed_out,
 )
 from herbrand.engines.lifted.tabulated import Cells, Tabulated
@@ -99,9 +100,8 @@ class Gathering:
 
     def _weights(self, number: int, element_group: ElementGroup) -> Array:
         """Log-weights of a group's elements [state]."""
-        pool = self.tabulated.model.pools[element_group.pool]
         cells = self.cells[element_group.pool]
-        raw = self.tabulated.weights[pool.family][element_group.klass]
+        raw = self.tabulated.own_weights(element_group.pool, element_group.klass)
         kept = arrays.from_numpy(np.flatnonzero(cells.state >= 0))
         states = arrays.from_numpy(cells.state[cells.state >= 0])
         return self.tabulated.algebra.segment_sum(raw[kept], states, cells.states) + self.states[number]
@@ -187,7 +187,12 @@ class Gathering:
         for number, polynomial in waiting.items():
             for hub in polynomial.hubs:
                 around[hub].add(number)
-        sizes = {hub: self._joint_size([waiting[n] for n in near]) for hub, near in around.items()}
+        states = [self.cells[hub.pool].states for hub in self.element_groups.hubs]
+
+        def size_at(hub: int) -> float:
+            return shape_of_product(waiting[number].shape for number in around[hub]).size(states)
+
+        sizes = {hub: size_at(hub) for hub in around}
         for count in range(len(waiting), len(waiting) + len(around)):
             hub = min(sizes, key=lambda h: (sizes[h], h))
             touched = [waiting.pop(number) for number in sorted(around[hub])]
@@ -195,7 +200,7 @@ class Gathering:
             beside = {other for polynomial in touched for other in polynomial.hubs} - {hub}
             for other in beside:
                 around[other] = around[other] - around[hub] | {count}
-                sizes[other] = self._joint_size([waiting[n] for n in around[other]])
+                sizes[other] = size_at(other)
             del sizes[hub], around[hub]
         return list(waiting.values())
 
@@ -207,18 +212,6 @@ class Gathering:
             joint = multiplied(joint, other, self.tabulated.algebra)
         pool = self.element_groups.hubs[hub].pool
         return summed_out(joint, hub, pool, self.cells[pool].profile_of, self.tabulated.algebra)
-
-    def _joint_size(self, touched: Sequence[Polynomial]) -> int:
-        hubs = {hub: self.cells[self.element_groups.hubs[hub].pool].states for p in touched for hub in p.hubs}
-        counts: dict[int, tuple[int, ...]] = {}
-        for p in touched:
-            shape = iter(p.counts)
-            for pool, width in zip(p.pools, p.axes, strict=True):
-                own = tuple(next(shape) for _ in range(width))
-                counts[pool] = tuple(
-                    a + b - 1 for a, b in zip(counts.get(pool, (1,) * width), own, strict=True)
-                )
-        return math.prod(hubs.values()) * math.prod(math.prod(c) for c in counts.values())
 
     def _axis(self, joined: list[Polynomial]) -> Axis:
         joined.sort(key=lambda p: p.table.numel())

@@ -13,7 +13,7 @@ a million numbers, not a thousand million. Two counts that are summed out in thi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from herbrand.budget import ANY_MACHINE, UNLIMITED, Budget
@@ -50,6 +50,14 @@ class Structure:
 
     sizes: Mapping[str, float]
     linear: Mapping[Axes, frozenset[str]]
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, float], tables: Iterable[tuple[Axes, frozenset[str]]]) -> Structure:
+        """Structure of ``tables``, each with its scope and the axes in which it is linear."""
+        linear: dict[Axes, frozenset[str]] = {}
+        for scope, lines in tables:
+            linear[scope] = linear.get(scope, lines) & lines
+        return cls(sizes, linear)
 
     def cheapest(self, algebra: str, budget: Budget = UNLIMITED) -> CountElimination:
         """Choose axes greedily, that with the smallest table over its neighbours first, while the total gets

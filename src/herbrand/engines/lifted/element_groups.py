@@ -66,6 +66,11 @@ class ElementGroups:
         return (*self.hubs, *self.others)
 
     @cached_property
+    def last_of(self) -> dict[int, int]:
+        """The last group of each pool, which is its only one where evidence on pairs distinguishes none."""
+        return {element_group.pool: number for number, element_group in enumerate(self.all)}
+
+    @cached_property
     def whole_pools(self) -> frozenset[int]:
         """Groups without ties that contain all elements of their pool."""
         return frozenset(

@@ -15,7 +15,7 @@ whose count is the remainder. Multiplying combines elements: a convolution over 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,6 +26,33 @@ from herbrand import arrays
 from herbrand.arrays import Array
 from herbrand.arrays.array import Pull, summed_to
 from herbrand.contraction.algebra import Algebra
+
+
+@dataclass(frozen=True)
+class PolynomialShape:
+    """Shape of a polynomial: its hubs, and for each pool the number of counts along each of its axes."""
+
+    hubs: frozenset[int]
+    counts: dict[int, tuple[int, ...]]
+
+    @property
+    def entries(self) -> float:
+        return math.prod((math.prod(shape) for shape in self.counts.values()), start=1.0)
+
+    def size(self, states: Sequence[int]) -> float:
+        """Entries for all states of its hubs; ``states``: number of states of each hub."""
+        return math.prod((states[hub] for hub in self.hubs), start=self.entries)
+
+
+def shape_of_product(shapes: Iterable[PolynomialShape]) -> PolynomialShape:
+    hubs: set[int] = set()
+    counts: dict[int, tuple[int, ...]] = {}
+    for shape in shapes:
+        hubs |= shape.hubs
+        for pool, own in shape.counts.items():
+            known = counts.get(pool, (1,) * len(own))
+            counts[pool] = tuple(a + b - 1 for a, b in zip(known, own, strict=True))
+    return PolynomialShape(frozenset(hubs), counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +72,13 @@ class Polynomial:
     def counts(self) -> tuple[int, ...]:
         """Shape of the table without the axes of hubs."""
         return tuple(self.table.shape[len(self.hubs) :])
+
+    @property
+    def shape(self) -> PolynomialShape:
+        sizes = iter(self.counts)
+        widths = zip(self.pools, self.axes, strict=True)
+        counts = {pool: tuple(next(sizes) for _ in range(width)) for pool, width in widths}
+        return PolynomialShape(frozenset(self.hubs), counts)
 
 
 @lru_cache(maxsize=64)
@@ -129,13 +163,9 @@ def multiplied(left: Polynomial, right: Polynomial, algebra: Algebra) -> Polynom
 
 def _aligned(polynomial: Polynomial, hubs: Sequence[int], pools: Sequence[int], axes: Sequence[int]) -> Array:
     shape = dict(zip(polynomial.hubs, polynomial.table.shape, strict=False))
-    sizes = [shape.get(hub, 1) for hub in hubs]
-    counts = iter(polynomial.counts)
-    own = {
-        p: [next(counts) for _ in range(a)] for p, a in zip(polynomial.pools, polynomial.axes, strict=True)
-    }
+    sizes, counts = [shape.get(hub, 1) for hub in hubs], polynomial.shape.counts
     for pool, width in zip(pools, axes, strict=True):
-        sizes += own.get(pool, [1] * width)
+        sizes += counts.get(pool, (1,) * width)
     return polynomial.table.reshape(sizes)
 
 

@@ -65,6 +65,10 @@ class CountLayout:
     def sizes(self) -> dict[str, int]:
         return {f"c{i}": len(axis) for i, axis in enumerate(self.axes)}
 
+    def axis_of(self, pool: int) -> int:
+        """Number of the axis that counts a pool."""
+        return next(number for number, axis in enumerate(self.axes) if pool in axis.pools)
+
     def linear_in(self, term: CountTerm) -> frozenset[str]:
         """The axes in which a term's table is linear, among those of one pool with two profiles."""
         pools, cells = self.gathering.tabulated.model.linear_in(term), self.gathering.cells
@@ -78,11 +82,9 @@ class CountLayout:
     @cached_property
     def structure(self) -> Structure:
         """The scopes of all tables, and the axes in which they are linear."""
-        linear: dict[Axes, frozenset[str]] = dict.fromkeys((s for s, _ in self.pair_tables), frozenset())
-        for scope, term in self.terms:
-            here = self.linear_in(term)
-            linear[scope] = linear[scope] & here if scope in linear else here
-        return Structure(self.sizes, linear)
+        pairs = ((scope, frozenset[str]()) for scope, _ in self.pair_tables)
+        terms = ((scope, self.linear_in(term)) for scope, term in self.terms)
+        return Structure.of(self.sizes, (*pairs, *terms))
 
     def tables(self, summed: Axes = ()) -> Iterator[tuple[Axes, Array]]:
         """All factors of the sum; the axes ``summed`` are summed out by their cumulants first."""
@@ -133,11 +135,8 @@ class Summation:
     @property
     def impossible(self) -> bool:
         """Whether evidence and hard statements leave some element without a possible cell."""
-        weights = self.tabulated.weights
-        return any(
-            not bool((weights[self.model.pools[b.pool].family][b.klass].detach() > -math.inf).any())
-            for b in self.element_groups.all
-        )
+        weights = (self.tabulated.own_weights(g.pool, g.klass) for g in self.element_groups.all)
+        return any(not bool((own.detach() > -math.inf).any()) for own in weights)
 
     def total(self) -> Array:
         """The log-partition, or the largest log-weight."""

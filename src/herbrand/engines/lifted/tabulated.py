@@ -52,10 +52,24 @@ class Cells:
         """The profile of each state."""
         return [int(self.profile[self.state == state][0]) for state in range(self.states)]
 
+    def by_profile(self, weights: np.ndarray) -> np.ndarray:
+        """Log-sums over the cells of each profile."""
+        return _log_sums(weights, self.profile, self.profiles)
+
+    def by_state(self, weights: np.ndarray) -> np.ndarray:
+        """Log-sums over the cells of each state."""
+        return _log_sums(weights, self.state, self.states)
+
     def first_of(self, profiles: bool) -> np.ndarray:
         """One cell of each profile, or of each state."""
         of = self.profile if profiles else self.state
         return np.array([np.flatnonzero(of == number)[0] for number in range(int(of.max(initial=-1)) + 1)])
+
+
+def _log_sums(weights: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+    sums, possible = np.full(count, -np.inf), numbers >= 0
+    np.logaddexp.at(sums, numbers[possible], weights[possible])
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +90,10 @@ class Tabulated:
         """Log-weight of a usual pair, its atoms summed out [left profile, right profile]."""
         rows, columns = (self.cells[pool].first_of(profiles=True) for pool in link[1:])
         return self.tables[link].summed_at(self.model.knowledge[link[0]].patterns[0], rows, columns)
+
+    def own_weights(self, pool: int, klass: int) -> Array:
+        """Log-weight of each cell of an element of a pool and a class."""
+        return self.weights[self.model.pools[pool].family][klass]
 
     def log_weight(self, term: CountTerm) -> Array:
         assert term.weight is not None

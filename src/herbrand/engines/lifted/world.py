@@ -39,7 +39,7 @@ class AlikeWorld:
         for element_group, expected in zip(self.summation.element_groups.all, self.sums.states, strict=True):
             family = model.pools[element_group.pool].family
             cells = tabulated.cells[element_group.pool]
-            weights = tabulated.weights[family][element_group.klass].detach().numpy()
+            weights = tabulated.own_weights(element_group.pool, element_group.klass).detach().numpy()
             best = [
                 int(np.where(cells.state == state, weights, -np.inf).argmax())
                 for state in range(cells.states)

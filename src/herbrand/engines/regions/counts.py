@@ -157,7 +157,7 @@ def count_graph(summation: Summation, most: float = np.inf, budget: Budget = UNL
             add(factors, whole(scope, elements), table)
         else:
             constant += float(table)
-    linear = {_scope(names): frozenset(map(_number, axes)) for names, axes in structure.linear.items()}
+    linear = {_scope(names): frozenset(map(axis_number, axes)) for names, axes in structure.linear.items()}
     return CountGraph(tuple(variables), factors, constant, layout, wide, linear)
 
 
@@ -168,22 +168,19 @@ def add(factors: dict[Region, np.ndarray], about: Region, table: np.ndarray) -> 
 
 def ascending(names: Sequence[str], table: np.ndarray) -> tuple[Scope, np.ndarray]:
     """Numbers of the axes in ascending order, and the table transposed accordingly."""
-    numbers = [_number(name) for name in names]
+    numbers = [axis_number(name) for name in names]
     order = sorted(range(len(numbers)), key=lambda place: numbers[place])
     return tuple(numbers[place] for place in order), np.transpose(table, order)
 
 
 def _open_structure(layout: CountLayout) -> Structure:
     """Structure of the tables over axes with more than one row, with the axes along which they are linear."""
-    linear: dict[Axes, frozenset[str]] = {}
-    for names, lines in layout.structure.linear.items():
-        scope = _open(names, layout)
-        linear[scope] = linear.get(scope, lines) & lines & frozenset(scope)
-    return Structure(layout.sizes, linear)
+    opened = ((_open(names, layout), lines) for names, lines in layout.structure.linear.items())
+    return Structure.of(layout.sizes, ((scope, lines & frozenset(scope)) for scope, lines in opened))
 
 
 def _open(names: Axes, layout: CountLayout) -> Axes:
-    return tuple(sorted((name for name in names if layout.sizes[name] > 1), key=_number))
+    return tuple(sorted((name for name in names if layout.sizes[name] > 1), key=axis_number))
 
 
 def _is_wide(structure: Structure, names: Axes, most: float) -> bool:
@@ -196,10 +193,11 @@ def _is_wide(structure: Structure, names: Axes, most: float) -> bool:
 
 
 def _scope(names: Axes) -> Scope:
-    return tuple(sorted(map(_number, names)))
+    return tuple(sorted(map(axis_number, names)))
 
 
-def _number(name: str) -> int:
+def axis_number(name: str) -> int:
+    """Number of an axis of a layout."""
     return int(name[1:])
 
 

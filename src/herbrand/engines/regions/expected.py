@@ -7,7 +7,6 @@ exact: the expectation is the gradient of the axis's log-ways, averaged over the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +17,7 @@ from herbrand.arrays import Array
 from herbrand.engines.lifted.count_axes import Axis, Clamp
 from herbrand.engines.lifted.summation import CountLayout, Summation, Sums, expectations
 from herbrand.engines.lifted.tabulated import Link, pair_count
+from herbrand.engines.regions.counts import axis_number
 from herbrand.engines.regions.graph import Region, Scope
 from herbrand.engines.regions.messages import Messages, Propagation
 from herbrand.engines.regions.tables import summed
@@ -72,36 +72,34 @@ class Believed:
         that pairs link."""
         scopes = [(i,) for i in range(len(self._beliefs.propagation.counts.variables))]
         scopes += [
-            tuple(sorted(_numbers(names)))
+            tuple(sorted(map(axis_number, names)))
             for names, _ in self._beliefs.propagation.counts.counted.pair_tables
         ]
         return {scope: np.exp(own) for scope in scopes if (own := self._beliefs.of(scope)) is not None}
 
     def likely(self, clamp: Clamp) -> np.ndarray:
         """Log-probability that the element has the profile, for each row of counts of its axis."""
-        axis = self._beliefs.propagation.counts.counted.axes[self._axis_of(clamp)]
-        pool = self.element_groups.all[clamp.element_group].pool
+        counted, pool = self._beliefs.propagation.counts.counted, self._pool(clamp)
+        axis = _counting(counted, pool)
         if clamp.element_group in self.element_groups.whole_pools:
             with np.errstate(divide="ignore"):
                 return np.log(
                     axis.counts[pool][:, clamp.profile].numpy()
                     / len(self.element_groups.all[clamp.element_group])
                 )
-        return _ratio(axis, _same(axis, self._summation.layout(clamp).axes))[0]
+        return _ratio(axis, _counting(self._summation.layout(clamp), pool))[0]
 
-    def _axis_of(self, clamp: Clamp) -> int:
-        pool = self.element_groups.all[clamp.element_group].pool
-        axes = self._beliefs.propagation.counts.counted.axes
-        return next(i for i, axis in enumerate(axes) if pool in axis.pools)
+    def _pool(self, clamp: Clamp) -> int:
+        return self.element_groups.all[clamp.element_group].pool
 
     def _clamped(self, layout: CountLayout, clamp: Clamp) -> dict[Scope, np.ndarray]:
         """Believed probabilities of each axis's counts given the clamp, by Bayes' rule on its own axis."""
-        before = self._beliefs.propagation.counts.counted.axes
-        here = self._axis_of(clamp)
-        likely, rows = _ratio(before[here], _same(before[here], layout.axes))
+        counted = self._beliefs.propagation.counts.counted
+        before, here = counted.axes, counted.axis_of(self._pool(clamp))
+        likely, rows = _ratio(before[here], _counting(layout, self._pool(clamp)))
         beliefs = {}
         for number, axis in enumerate(layout.axes):
-            old = next(i for i, known in enumerate(before) if set(known.pools) == set(axis.pools))
+            old = counted.axis_of(axis.pools[0])
             joint = self._beliefs.of(tuple(sorted({here, old})))
             if joint is None:
                 belief = self._beliefs.of((old,))
@@ -124,9 +122,6 @@ class BelievedApart:
         self.model = summation.model
         self.element_groups = summation.element_groups
         self._beliefs = beliefs
-        self._variable = {
-            element_group.pool: number for number, element_group in enumerate(summation.element_groups.all)
-        }
 
     def sums(self, clamp: Clamp | None = None) -> Sums:
         """Expectations; nothing is ever clamped, since every pool has a single class."""
@@ -145,24 +140,16 @@ class BelievedApart:
         """Expected number of elements of a bunch in each state."""
         element_group = self.element_groups.all[number]
         cells = self.tabulated.cells[element_group.pool]
-        weights = (
-            self.tabulated.weights[self.model.pools[element_group.pool].family][element_group.klass]
-            .detach()
-            .numpy()
-        )
-        kept = cells.state >= 0
-        by_state = np.full(cells.states, -np.inf)
-        np.logaddexp.at(by_state, cells.state[kept], weights[kept])
-        of_profile = np.full(cells.profiles, -np.inf)
-        np.logaddexp.at(of_profile, cells.profile[kept], weights[kept])
+        weights = self.tabulated.own_weights(element_group.pool, element_group.klass).detach().numpy()
+        by_state, by_profile = cells.by_state(weights), cells.by_profile(weights)
         profile = np.array(cells.profile_of, dtype=np.int64)
         with np.errstate(invalid="ignore"):
-            share = np.where(by_state > -np.inf, np.exp(by_state - of_profile[profile]), 0.0)
+            share = np.where(by_state > -np.inf, np.exp(by_state - by_profile[profile]), 0.0)
         return len(element_group) * self.profiles(number)[profile] * share
 
     def _pairs(self, link: Link) -> np.ndarray:
         """Expected number of pairs of elements in each two profiles."""
-        one, other = (self._variable[pool] for pool in link[1:])
+        one, other = (self.element_groups.last_of[pool] for pool in link[1:])
         variables = self._beliefs.propagation.counts.variables
         about = Region(((one, 2),)) if one == other else Region(tuple(sorted([(one, 1), (other, 1)])))
         log_belief = self._beliefs.about(about)
@@ -182,7 +169,7 @@ def _expected(layout: CountLayout, tables: dict[Scope, np.ndarray]) -> Sums:
     at these beliefs."""
     terms = [_average(tables[i,], axis.prior) for i, axis in enumerate(layout.axes)]
     for names, table in layout.pair_tables:
-        numbers = _numbers(names)
+        numbers = tuple(map(axis_number, names))
         scope = tuple(sorted(numbers))
         if scope in tables:
             believed = tables[scope]
@@ -196,13 +183,8 @@ def _average(believed: np.ndarray, table: Array) -> Array:
     return (arrays.from_numpy(np.ascontiguousarray(believed))[here] * table[here]).sum()
 
 
-def _numbers(names: tuple[str, ...]) -> Scope:
-    return tuple(int(name[1:]) for name in names)
-
-
-def _same(axis: Axis, others: Sequence[Axis]) -> Axis:
-    """The axis with the same pools."""
-    return next(other for other in others if set(other.pools) == set(axis.pools))
+def _counting(layout: CountLayout, pool: int) -> Axis:
+    return layout.axes[layout.axis_of(pool)]
 
 
 def _ratio(before: Axis, after: Axis) -> tuple[np.ndarray, np.ndarray]:

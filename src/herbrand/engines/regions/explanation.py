@@ -19,6 +19,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.attribution import scales
 from herbrand.engines.lifted.atom_probabilities import AtomProbabilities
+from herbrand.engines.lifted.attribution import stated
 from herbrand.engines.lifted.count_axes import Clamp
 from herbrand.engines.lifted.problem import Solution
 from herbrand.engines.lifted.terms import PROPOSITIONS, Own
@@ -27,7 +28,6 @@ from herbrand.engines.regions.counts import ascending, settled_left_out
 from herbrand.engines.regions.expected import Beliefs, Believed
 from herbrand.engines.regions.graph import Scope
 from herbrand.engines.regions.tables import along
-from herbrand.language.show import statement_text
 
 POINTS = 64
 ROUNDING = 1e-12
@@ -106,8 +106,7 @@ class _Around:
     def _variable(self) -> int:
         """Axis that counts the element."""
         pool = self.shares.summation.element_groups.all[self._place[1]].pool
-        axes = self.beliefs.propagation.counts.counted.axes
-        return next(i for i, axis in enumerate(axes) if pool in axis.pools)
+        return self.beliefs.propagation.counts.counted.axis_of(pool)
 
     @cached_property
     def _region(self) -> int:
@@ -128,7 +127,7 @@ class _Around:
         tabulated = self.shares.summation.tabulated
         element_group = self.shares.summation.element_groups.all[number]
         cells = tabulated.cells[element_group.pool]
-        weights = tabulated.weights[family][element_group.klass].detach().numpy()
+        weights = tabulated.own_weights(element_group.pool, element_group.klass).detach().numpy()
         valued = tabulated.model.families[family].values(own) == self.queried.value
         total = np.zeros(len(self.beliefs.propagation.counts.variables[self._variable]))
         assert isinstance(self.shares.summation, Believed)
@@ -171,19 +170,14 @@ class _Around:
 
     def _texts(self) -> Iterator[str]:
         """Yield the statement of each factor; the pairs of two pools may have several."""
-        model = self.shares.summation.model
+        model, texts = self.shares.summation.model, stated(self.queried.evidence.program)
         for one, other in self.beliefs.propagation.counts.counted.pairs:
             families = {model.pools[one].family, model.pools[other].family}
             groups = [group for group in model.groups if set(group.families) == families]
             weights = sorted({t.weight for group in groups for t in group.terms if t.weight is not None})
-            yield "; ".join(dict.fromkeys(map(self._text, weights))) or HARD
+            yield "; ".join(dict.fromkeys(texts[weight] for weight in weights)) or HARD
         for _, term in self.beliefs.propagation.counts.counted.terms:
-            yield HARD if term.weight is None else self._text(term.weight)
-
-    def _text(self, weight: int) -> str:
-        program = self.queried.evidence.program
-        statement = next(t.statement for t in program.templates if t.weight == weight)
-        return statement_text(program.statements[statement])
+            yield HARD if term.weight is None else texts[term.weight]
 
     def _incoming(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the messages that enter the cluster, as one table."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from herbrand import arrays
 from herbrand.engines.lifted.count_axes import FLOAT
+from herbrand.engines.lifted.element_groups import ElementGroup
 from herbrand.engines.lifted.factors import Factors, usual_pairs
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.terms import CountTerm, NotLiftableError, Number
@@ -59,34 +60,22 @@ class _Making:
     summation: Summation
     cost: float
 
-    @cached_property
+    @property
     def pools(self) -> dict[int, int]:
         """Variable of each pool."""
-        return {
-            element_group.pool: number
-            for number, element_group in enumerate(self.summation.element_groups.all)
-        }
+        return self.summation.element_groups.last_of
 
     @cached_property
     def variables(self) -> tuple[RegionVariable, ...]:
         return tuple(
-            RegionVariable(len(element_group), self._weights(number))
-            for number, element_group in enumerate(self.summation.element_groups.all)
+            RegionVariable(len(group), self._weights(group)) for group in self.summation.element_groups.all
         )
 
-    def _weights(self, number: int) -> np.ndarray:
+    def _weights(self, group: ElementGroup) -> np.ndarray:
         """Log-weights of one element [profile]."""
-        tabulated, element_group = self.summation.tabulated, self.summation.element_groups.all[number]
-        weights = (
-            tabulated.weights[tabulated.model.pools[element_group.pool].family][element_group.klass]
-            .detach()
-            .numpy()
-        )
-        cells = tabulated.cells[element_group.pool]
-        totals = np.full(cells.profiles, -np.inf)
-        here = cells.profile >= 0
-        np.logaddexp.at(totals, cells.profile[here], weights[here])
-        return totals
+        tabulated = self.summation.tabulated
+        weights = tabulated.own_weights(group.pool, group.klass).detach().numpy()
+        return tabulated.cells[group.pool].by_profile(weights)
 
     def open_part(self, factor: tuple[Region, np.ndarray]) -> tuple[Region, np.ndarray]:
         """Factor over the variables with more than one profile, times the number of choices of elements

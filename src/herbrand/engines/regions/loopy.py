@@ -101,11 +101,7 @@ class Loopy:
                 element = int(element_group.elements[0])
                 chances = self._chances(own.predicate, element, own.diagonal)
                 cells += np.log(chances[family.values(own)])
-        of = summation.tabulated.cells[element_group.pool]
-        totals = np.full(of.profiles, LEAST)
-        kept = of.profile >= 0
-        np.logaddexp.at(totals, of.profile[kept], cells[kept])
-        return np.maximum(totals, LEAST)
+        return np.maximum(summation.tabulated.cells[element_group.pool].by_profile(cells), LEAST)
 
     def _chances(self, predicate: str, element: int, diagonal: bool) -> np.ndarray:
         """Probability of each value of an element's own atom."""
