@@ -55,8 +55,8 @@ its pieces name."""
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Log-odds as a sum of reasons: ``base`` from facts and hard statements alone, ``value``
-    with all statements."""
+    """Log-odds, or a probability, as a sum of reasons: ``base`` from what is not scaled alone, facts and hard
+    statements, ``value`` with all statements."""
 
     base: float
     value: float

@@ -132,7 +132,7 @@ class Core:
             no_axes = np.zeros(0, bool)
             return cls(graph, 0, _NOTHING, graph.unary, no_axes, no_axes, _NOTHING)
         weighted = np.arange(graph.axis_count) < atom_count
-        weighted[np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]] = True
+        weighted[graph.weighted_axes] = True
         present = weighted.copy()
         present[graph.edge_axes] = True
         firsts = graph.edge_axes[np.repeat(graph.factor_edges[:-1], np.diff(graph.factor_edges))]

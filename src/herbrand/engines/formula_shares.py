@@ -223,8 +223,7 @@ def _beside(core: Core, extra: FactorGraph) -> tuple[FactorGraph, int, np.ndarra
     """Graph of the components that an extra graph mentions with the extra factors added; its number of atoms;
     and the components' labels. Helpers of the extra graph come last."""
     graph, atoms = core.graph, core.atom_count
-    own = np.repeat(np.arange(extra.axis_count), extra.sizes)[extra.unary != 0]
-    named = np.union1d(extra.edge_axes, own)
+    named = np.union1d(extra.edge_axes, extra.weighted_axes)
     touched = np.unique(core.labels[named[named < atoms]])
     near = np.isin(core.labels, touched)
     axes = np.flatnonzero(near)

@@ -88,6 +88,16 @@ class FactorGraph(NamedTuple):
         return float(self.entries_of(np.flatnonzero(self.table_starts != SOME)).sum())
 
     @property
+    def axis_of_value(self) -> Array:
+        """Axis of each entry of ``unary``."""
+        return np.repeat(np.arange(self.axis_count), self.sizes)
+
+    @property
+    def weighted_axes(self) -> Array:
+        """Axis of each own weight that is not 0."""
+        return self.axis_of_value[self.unary != 0]
+
+    @property
     def owners(self) -> Array:
         """Factor of each edge."""
         return np.repeat(np.arange(self.factor_count), np.diff(self.factor_edges))
@@ -109,7 +119,7 @@ class FactorGraph(NamedTuple):
     def by_axis(self, values: Array, fill: float = 0.0) -> Array:
         """Values laid out like ``unary`` as a table [axis, value], with ``fill`` for missing values."""
         table = np.full((self.axis_count, int(self.sizes.max(initial=2))), fill)
-        rows = np.repeat(np.arange(self.axis_count), self.sizes)
+        rows = self.axis_of_value
         table[rows, np.arange(len(values)) - self.starts[rows]] = values
         return table
 
@@ -309,7 +319,7 @@ class Assembly:
         """Add the own weights and table factors (those in ``factors``, if given) of another graph;
         ``numbers`` [axis] are its axes in this one, negative for axes that are left out."""
         kept = np.repeat(numbers >= 0, graph.sizes)
-        axes = np.repeat(np.arange(graph.axis_count), graph.sizes)
+        axes = graph.axis_of_value
         values = np.arange(len(axes)) - graph.starts[axes]
         self.add_values(numbers[axes[kept]], values[kept], graph.unary[kept])
         for alike in table_factors(graph, factors):

@@ -244,13 +244,12 @@ class _World:
                     share = min(1.0, chance / left) if left > 0 else 0.0
                     weights[variable] += math.log(max(1 - share, SMALLEST)), math.log(max(share, SMALLEST))
                 left -= chance
-        values = self.circuit.values(weights)
-        shares = self.circuit.shares(weights, values)
+        total, shares = self.circuit.counted(weights)
         for draw in self.draws:
             if draw.group is not None:
                 chosen = [share_of(shares, literal) for literal in draw.outcomes]
                 counts[draw.group] += self.times * np.array([*chosen, max(0.0, 1 - math.fsum(chosen))])
-        return self.times * (float(values[self.circuit.root]) + self.constant)
+        return self.times * (total + self.constant)
 
 
 def _draw(

@@ -59,7 +59,7 @@ def test_without_constraints_nothing_is_searched(data: st.DataObject) -> None:
     left = bounds.Unfinished.of(made.task(sorted(asked)), UNLIMITED)
     circuit = left.advanced(10**6)
     assert circuit is not None
-    total, shares = left.counted(circuit)
+    total, shares = circuit.counted(left.task.log_weights)
     told = [x for variable in left.task.written for x in (2 * variable, 2 * variable + 1)]
     if not left.task.net.restrictions:
         alone, each = left.task.unrestricted()

@@ -33,11 +33,7 @@ class LogBeliefs:
 
     def probabilities(self, graph: FactorGraph) -> Array:
         """Probabilities [axis, value]; 0 for values beyond an axis's own, nan if no value is possible."""
-        widest = int(graph.sizes.max(initial=2))
-        table = np.full((graph.axis_count, widest), -np.inf)
-        rows = np.repeat(np.arange(graph.axis_count), graph.sizes)
-        columns = np.arange(len(self.values)) - graph.starts[rows]
-        table[rows, columns] = self.values
+        table = graph.by_axis(self.values, -np.inf)
         with np.errstate(invalid="ignore"):
             shares = np.exp(table - table.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)

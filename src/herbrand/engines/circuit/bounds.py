@@ -39,10 +39,10 @@ import numpy as np
 
 from herbrand.budget import Budget, time_beside_compiling
 from herbrand.engines.circuit.choices import ChoiceConstraints, Task, impossible_evidence, share_of
-from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.circuit import Circuit, Counted
 from herbrand.engines.circuit.compile import WORK_AT_ONCE, Compilation, Order, problem_of
-from herbrand.engines.circuit.diagrams import Beside, Counted, Subject
-from herbrand.engines.circuit.equal_literals import Unified, unified
+from herbrand.engines.circuit.diagrams import Beside, Subject
+from herbrand.engines.circuit.equal_literals import unified
 from herbrand.engines.circuit.likeliest_way import Ways
 from herbrand.engines.circuit.narrow import eliminated, is_narrow
 from herbrand.errors import BudgetError
@@ -121,10 +121,9 @@ class Cases:
             if circuit is None:
                 self._divide(case, *search.begun())
                 continue
-            values = circuit.values(self._task.log_weights)
-            weight = float(values[circuit.root])
+            weight, shares = circuit.counted(self._task.log_weights)
             if weight > -math.inf:
-                self._count(weight, circuit.shares(self._task.log_weights, values))
+                self._count(weight, shares)
 
     def _count(self, weight: float, shares: np.ndarray) -> None:
         """Add a compiled case to those before."""
@@ -196,7 +195,8 @@ class Unfinished:
     number.
     """
 
-    unified: Unified
+    task: Task
+    places: np.ndarray
     budget: Budget
     began: float = field(default_factory=time_beside_compiling)
     cases: Cases | None = None
@@ -210,7 +210,7 @@ class Unfinished:
     @collector_paused()
     def of(cls, task: Task, budget: Budget) -> Unfinished:
         """A compilation that has not begun."""
-        return cls(unified(task), budget)
+        return cls(*unified(task), budget)
 
     @cached_property
     @collector_paused()
@@ -226,13 +226,9 @@ class Unfinished:
     def _order(self) -> Order:
         return Order.of(self.task.net)
 
-    @property
-    def task(self) -> Task:
-        return self.unified.task
-
     def spread(self, numbers: np.ndarray) -> np.ndarray:
         """Spread numbers of the unified task's literals to the literals of the original task."""
-        return self.unified.spread(numbers)
+        return numbers[self.places]
 
     @property
     def elapsed(self) -> float:
@@ -251,7 +247,7 @@ class Unfinished:
                 work = min(max(DIAGRAMS_FROM, self.search.work // 2), WORK_AT_ONCE)
                 circuit = self.advanced(work)
                 if circuit is not None:
-                    return self.counted(circuit)
+                    return circuit.counted(self.task.log_weights)
                 if (counted := self._by_elimination()) is not None:
                     return counted
                 if (counted := self._by_diagrams(until)) is not None:
@@ -280,12 +276,6 @@ class Unfinished:
         if finished is not None and counted is None:
             self.beside.give_up()
         return counted
-
-    def counted(self, circuit: Circuit) -> Counted:
-        """The total log-weight and the share of each literal in the circuit."""
-        weights = self.task.log_weights
-        values = circuit.values(weights)
-        return float(values[circuit.root]), circuit.shares(weights, values)
 
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, or ``None`` if it takes more than ``work`` from here on."""

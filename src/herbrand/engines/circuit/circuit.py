@@ -19,6 +19,9 @@ from herbrand.loops import loop, run_often
 
 Floats = NDArray[np.float64]
 
+Counted = tuple[float, Floats]
+"""The logarithm of the total weight, and the probability of each written literal."""
+
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
@@ -87,6 +90,12 @@ class Circuit:
             each = np.exp(own - np.logaddexp(own[:, :1], own[:, 1:]))
         shares[free] += flows[base + free, None] * each
         return flows[2:base]
+
+    def counted(self, log_weights: Floats) -> Counted:
+        """The total and the share of every written literal, each 0 where no assignment has any weight."""
+        values = self.values(log_weights)
+        total = float(values[self.root])
+        return total, self.shares(log_weights, values) if total > -math.inf else np.zeros(2 * self.variables)
 
     def flows(self, values: Floats) -> Floats:
         """The part of the total that goes through each node: a sum divides its part among its kids by weight,

@@ -34,7 +34,7 @@ import numpy as np
 
 from herbrand import loops
 from herbrand.budget import Budget, time_beside_compiling
-from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.circuit import Circuit, Counted
 from herbrand.engines.circuit.constraints import Constraints, negated
 from herbrand.engines.circuit.diagram_circuit import circuit_of
 from herbrand.engines.circuit.diagram_loop import (
@@ -64,9 +64,6 @@ Beyond ``EVEN`` steps the order that has come further gets more, the other fewer
 EVEN = 40_000
 MOST_NODES = 2_000_000
 """Nodes beyond which copying tables takes longer than a clock may wait, so that the search goes on alone."""
-
-Counted = tuple[float, np.ndarray]
-"""The logarithm of the total weight, and the probability of each written literal."""
 
 
 @dataclass(frozen=True, eq=False)

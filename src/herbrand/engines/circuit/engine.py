@@ -23,9 +23,8 @@ from herbrand.answers.samples import DrawnAtom, Samples
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.bounds import Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
-from herbrand.engines.circuit.circuit import Circuit
+from herbrand.engines.circuit.circuit import Circuit, Counted
 from herbrand.engines.circuit.compile import is_possible
-from herbrand.engines.circuit.diagrams import Counted
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
@@ -359,7 +358,7 @@ class _Trial:
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
         state.worlds.budget = self.engine.budget  # the run begins, the estimate is over
-        self.tried = state.with_counts(compilation.counted(circuit), compilation)
+        self.tried = state.with_counts(circuit.counted(compilation.task.log_weights), compilation)
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
     def _is_mostly_hard(self) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,25 +25,13 @@ from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, negated
 from herbrand.graphs import strong_components
 
 
-@dataclass(frozen=True, eq=False)
-class Unified:
-    """A task with merged variables, and for each literal of the original task the literal with its
-    numbers."""
-
-    task: Task
-    places: np.ndarray
-
-    def spread(self, numbers: np.ndarray) -> np.ndarray:
-        """Spread numbers of the task's literals to the literals of the original task."""
-        return numbers[self.places]
-
-
-def unified(task: Task) -> Unified:
-    """The task with one variable for all literals that are equal."""
+def unified(task: Task) -> tuple[Task, np.ndarray]:
+    """The task with one variable for all literals that are equal, and for each literal of the original task
+    the literal with its numbers."""
     places = np.arange(2 * len(task.net))
     equal = equal_literals(task.net)
     if not equal:
-        return Unified(task, places)
+        return task, places
     for variable, literal in equal.items():
         places[2 * variable], places[2 * variable + 1] = literal, negated(literal)
     weights = np.zeros_like(task.log_weights)
@@ -51,9 +39,7 @@ def unified(task: Task) -> Unified:
     written = {int(places[2 * variable]) >> 1 for variable in task.written}
     merged = equal.keys() | {literal >> 1 for literal in equal.values()}
     net = _with(task.net, equal.keys(), places.tolist())
-    return Unified(
-        replace(task, net=net, log_weights=weights, written=written, normal=task.normal - merged), places
-    )
+    return replace(task, net=net, log_weights=weights, written=written, normal=task.normal - merged), places
 
 
 def equal_literals(net: Constraints) -> dict[int, int]:

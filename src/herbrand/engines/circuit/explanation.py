@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from herbrand.answers.explanation import Reason
-from herbrand.engines.attribution import integrated
+from herbrand.engines.attribution import Attribution, integrated
 from herbrand.engines.circuit.choices import Drawn, probability_left, share_of
 from herbrand.engines.circuit.circuit import Circuit, Floats
 from herbrand.engines.circuit.constraints import FALSE, TRUE, negated
@@ -34,17 +34,7 @@ VANISHING = -3000.0
 """Logarithm of a scale far below the ratio of any two choices' probabilities."""
 
 
-@dataclass(frozen=True)
-class Attributed:
-    """An explained probability: ``value`` is ``base`` + the contributions of ``reasons`` + ``remainder``."""
-
-    value: float
-    base: float
-    reasons: tuple[Reason, ...]
-    remainder: float
-
-
-def attributed(worlds: Worlds, literal: int) -> Attributed:
+def attributed(worlds: Worlds, literal: int) -> Attribution:
     """Share out the probability of a literal, given the evidence, among the outcomes of choices.
 
     ``worlds`` must be made with choices that may have no outcome (``ChoiceConstraints(scaled=True)``).
@@ -52,13 +42,12 @@ def attributed(worlds: Worlds, literal: int) -> Attributed:
     choices = list(worlds.drawn)
     if literal in (TRUE, FALSE):
         value = float(literal == TRUE)
-        return Attributed(value, value, (), 0.0)
+        return Attribution(value, value, ())
     rates = _Rates(worlds, literal, [drawn for _, drawn in choices])
     probability = cache(rates.probability)
     value, base = probability(1.0), probability(0.0)
     shares = integrated(rates.at, np.ones(rates.size), probability)
-    reasons = _reasons(worlds, choices, shares)
-    return Attributed(value, base, tuple(reasons), value - base - float(shares.sum()))
+    return Attribution(base, value, tuple(_reasons(worlds, choices, shares)))
 
 
 class _Rates:
@@ -118,11 +107,8 @@ class _Rates:
     def _shares(self, weights: Floats) -> tuple[float, Floats]:
         """The probability of the literal, and the shares of all literals; ``nan`` where no world has
         weight."""
-        values = self._circuit.values(weights)
-        if values[self._circuit.root] == -np.inf:
-            return math.nan, np.zeros(weights.size)
-        shares = self._circuit.shares(weights, values)
-        return share_of(shares, self._literal), shares
+        total, shares = self._circuit.counted(weights)
+        return (math.nan if total == -np.inf else share_of(shares, self._literal)), shares
 
 
 def _reasons(

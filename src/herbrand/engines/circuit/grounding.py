@@ -57,7 +57,7 @@ class Instance:
     @property
     def heads(self) -> Iterator[Atom]:
         for head in self.plan.heads:
-            yield head.predicate, tuple([self.binding[slot] for slot in head.slots])
+            yield head.predicate, _at(head.slots, self.binding)
 
     @property
     def parts(self) -> Iterator[Atom]:
@@ -208,7 +208,7 @@ class HeadIndex:
 
     def add(self, statement: Lowered, number: int) -> None:
         """Add a statement with its head of this number."""
-        row = tuple([statement.start[slot] for slot in statement.heads[number].slots])
+        row = _at(statement.heads[number].slots, statement.start)
         self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
 
     def matches(self, pattern: Pattern) -> Iterator[tuple[Lowered, int]]:
@@ -295,18 +295,14 @@ class Grounding:
         binding = _bound(find, statement.start, row)
         tables = [one for one in statement.finds if one is not find]
         return binding is None or not all(
-            any(
-                True
-                for _ in self._stated.matches(one.predicate, tuple([binding[slot] for slot in one.slots]))
-            )
-            for one in tables
+            any(True for _ in self._stated.matches(one.predicate, _at(one.slots, binding))) for one in tables
         )
 
     def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
         """The possible atoms that must be false; ``None`` where one of them certainly holds."""
         absent: list[Atom] = []
         for part in plan.absent:
-            pattern = tuple([binding[slot] for slot in part.slots])
+            pattern = _at(part.slots, binding)
             if part.predicate in self._by_head:
                 rows = self.ask(part.predicate, pattern)
                 absent += [(part.predicate, row) for row in rows if _same(part, row)]

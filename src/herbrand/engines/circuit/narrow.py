@@ -24,8 +24,8 @@ import numpy as np
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.choices import Task
+from herbrand.engines.circuit.circuit import Counted
 from herbrand.engines.circuit.constraints import Constraints
-from herbrand.engines.circuit.diagrams import Counted
 from herbrand.engines.elimination import planned
 from herbrand.engines.exact import Exact
 from herbrand.errors import BudgetError, OutOfTimeError

@@ -206,8 +206,7 @@ class Worlds:
             or any(map(weighs, self.program.signature.predicates))
         ):
             graph = ground_graph(self.ground, self.budget, by_formula=False).graph
-            weighted = np.repeat(np.arange(graph.axis_count), graph.sizes)[graph.unary != 0]
-            self._solve_axes(graph.edge_axes, weighted)
+            self._solve_axes(graph.edge_axes, graph.weighted_axes)
             self.made.add(graph, self.whole_axis, self.budget)
         self._add_evidence()
 
