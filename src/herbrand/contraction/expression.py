@@ -62,6 +62,10 @@ class Sizes(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self._sizes)
 
+    def only(self, axes: Collection[str]) -> Sizes:
+        """The sizes of some axes."""
+        return Sizes({axis: size for axis, size in self._sizes.items() if axis in axes})
+
     def __hash__(self) -> int:
         if self._hash is None:
             self._hash = hash(frozenset(self._sizes.items()))

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from herbrand.budget import refuse_beyond_disk
-from herbrand.contraction.expression import Contraction, Sizes
 from herbrand.contraction.over_relations import contracted, planned
+from herbrand.engines.mean_field.listing import selecting, selection
 from herbrand.engines.mean_field.literal_view import Reading
-from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, is_relation
+from herbrand.engines.mean_field.products import SHARE, SMALLEST, Product
 from herbrand.engines.mean_field.stride import Slope
 from herbrand.program.evidence import LATENT
 from herbrand.relations.expression import Kind, cast, choose, column, exp, greater, log, magnitude
@@ -220,9 +220,9 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
     listed = tables.true, tables.false, tables.soft
     parts: list[Relation] = [evidence.relation(name, predicate) for name in listed]
     for product in products:
-        for place, reading in enumerate(product.operands):
+        for reading in product.operands:
             if isinstance(reading, Reading) and reading.source == predicate:
-                singled_out = _singled_out(reading, place, product, evidence)
+                singled_out = _singled_out(reading, product, evidence)
                 if singled_out is None:
                     return None
                 parts += singled_out
@@ -230,26 +230,15 @@ def _exceptions(predicate: str, products: Iterable[Product], evidence: StoredEvi
     return every if every.count() * SHARE <= atoms else None
 
 
-def _singled_out(
-    reading: Reading, place: int, product: Product, evidence: StoredEvidence
-) -> list[Relation] | None:
+def _singled_out(reading: Reading, product: Product, evidence: StoredEvidence) -> list[Relation] | None:
     """Atoms to which a product sends different messages; empty if all get the same, ``None`` if each may
     differ."""
-    axes = reading.axes
-    if len(axes) < len(reading.arguments):
-        return None
-    others = [one for number, one in enumerate(product.operands) if number != place]
-    if not any(set(one.axes) & set(axes) for one in others):
-        return []
-    known = [one for one in others if isinstance(one, Observed) and is_relation(one.literal, evidence)]
-    bound = {axis for one in known for axis in one.axes}
-    if not set(axes) <= bound:
-        return None
-    inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
+    known = selecting(reading, product, evidence)
+    if not known:
+        return known if known is None else []
     sender = Sender(product, evidence)
     operands = [sender.observed(one) for one in known]
-    contraction = Contraction(tuple(one.axes for one in known), axes, inside)
-    plan = planned(contraction, [one.statistics for one in operands])
+    plan = planned(selection(reading, known, product), [one.statistics for one in operands])
     touched = contracted(plan, operands, evidence.queries.numbers)
     names = {f"a{number}": column(name) for number, name in enumerate(touched.columns)}
     return [] if touched.rows is None else [touched.rows.select(**names)]

@@ -117,6 +117,11 @@ class Circuit:
         quantified = [self._complement(n) if some else n for (some, _), n in zip(blocks, nones, strict=True)]
         return self._product([*self._leaves(event), *quantified])
 
+    def node_given(self, event: Event, atom: int, values: Values) -> int:
+        """The node of an event's probability given that an atom has one of ``values``."""
+        left = event.given(atom, values)
+        return (ONE if left else ZERO) if isinstance(left, bool) else self.node(left)
+
     def _leaves(self, event: Event) -> list[int]:
         return [self._leaf(atom, allowed) for atom, allowed in event.literals.items()]
 
@@ -125,8 +130,7 @@ class Circuit:
         probability times that of the rest."""
         terms = []
         for values in classes(allowed, event.mentions(atom)):
-            left = event.given(atom, values)
-            rest = (ONE if left else ZERO) if isinstance(left, bool) else self.node(left)
+            rest = self.node_given(event, atom, values)
             terms.append(self._product([self._leaf(atom, values), rest]))
         return self._sum(terms)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee
-from herbrand.engines.mean_field.circuit import ONE, ZERO, Circuit, Event
+from herbrand.engines.mean_field.circuit import Circuit, Event
 from herbrand.engines.mean_field.clipping import shares
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces
 from herbrand.engines.mean_field.problem import Problem
@@ -75,7 +75,7 @@ class _Case:
         self.atoms = LatentAtoms(problem.evidence, problem.budget)
         self.leaders = problem.leaders(self.atoms)
         self.valued = problem.evidence.is_valued(queried.predicate)
-        own = int(self.atoms.numbers(queried.predicate, queried.codes)[0])
+        own = queried.axis(self.atoms)
         self.number, self.flipped = int(self.leaders.leader[own]), bool(self.leaders.opposite[own])
         self.probabilities = probabilities(problem, self.marginals, queried.predicate, queried.codes)[0]
         self.other = self._likeliest_other()
@@ -106,8 +106,8 @@ class _Case:
     @property
     def certain(self) -> float:
         """Infinite log-odds where the queried value is the only one left, or is excluded; else 0."""
-        allowed = self.problem.settled.get(self.number)
-        if allowed is not None and len(allowed) == 1:
+        settled = self.problem.settled
+        if settled is not None and len(settled.allowed.get(self.number, ())) == 1:
             return math.inf if int(self.probabilities.argmax()) == self.value else -math.inf
         if self.valued and 0.0 in self.probabilities[[self.value, self.other]]:
             return -math.inf if self.probabilities[self.value] == 0 else math.inf
@@ -233,8 +233,7 @@ class _Case:
     def _node(self, circuit: Circuit, event: Event, value: int) -> int:
         """The event given that the atom has a value."""
         own = self._own(value)
-        left = event.given(self.number, frozenset({own}))
-        return (ONE if left else ZERO) if isinstance(left, bool) else circuit.node(left)
+        return circuit.node_given(event, self.number, frozenset({own}))
 
     def _own(self, value: int) -> int:
         """The leader's value when the atom has this one."""

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping
 
 from herbrand.contraction import Contraction, Statistics, plan
-from herbrand.contraction.expression import Sizes
 from herbrand.engines.mean_field.products import Observed, Operand, Product, Together
 from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.errors import BudgetError
@@ -30,9 +29,10 @@ def folded(product: Product, relations: KnownRelations) -> Product:
     entries = math.prod(product.sizes[axis] for axis in axes)
     if len(known) + len(bound - needed) < 2 or entries > MOST_ENTRIES:
         return product
-    inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
-    rest = Sizes({axis: size for axis, size in product.sizes.items() if axis not in bound - needed})
-    smaller = Product((*others, Together(known, axes, inside)), rest)
+    smaller = Product(
+        (*others, Together(known, axes, product.sizes.only(bound))),
+        product.sizes.only(product.sizes.keys() - (bound - needed)),
+    )
     listed: dict[Operand, Statistics] = {x: relations.statistics(x) for x in known}
     return smaller if _operations(smaller, {}) <= _operations(product, listed) else product
 

@@ -149,10 +149,7 @@ class _Work:
         if math.prod(map(_ways_to_break, pieces)) > MOST_CHOICES:
             raise _refusal(self.program, statement)
         for chosen in product(*(self._broken_by(piece) for piece in pieces)):
-            opposite: dict[int, Values] = {}
-            for literals, _ in chosen:
-                for atom, values in literals.items():
-                    opposite[atom] = opposite.get(atom, values) & values
+            opposite = _together(*(literals for literals, _ in chosen))
             inside = tuple(block for _, blocks in chosen for block in blocks)
             yield from self._with(statement, event.literals, opposite, (*inside, *rest))
 
@@ -166,9 +163,7 @@ class _Work:
     def _with(
         self, statement: int, literals: Mapping[int, Values], more: Mapping[int, Values], blocks: tuple
     ) -> Iterator[dict[int, Values]]:
-        joint = dict(literals)
-        for atom, values in more.items():
-            joint[atom] = joint.get(atom, values) & values
+        joint = _together(literals, more)
         if all(joint.values()):
             yield from self._broken(statement, Event(joint, blocks))
 
@@ -280,6 +275,15 @@ class _Work:
             own = self.possible[start : start + self.atoms.value_counts[atom]]
             by_atom[atom] = frozenset(np.flatnonzero(own[::-1] if opposite[atom] else own).tolist())
         return by_atom
+
+
+def _together(*conjunctions: Mapping[int, Values]) -> dict[int, Values]:
+    """The values that all of these conjunctions allow for each atom."""
+    joint: dict[int, Values] = {}
+    for literals in conjunctions:
+        for atom, values in literals.items():
+            joint[atom] = joint.get(atom, values) & values
+    return joint
 
 
 def _ways_to_break(piece: Event) -> int:

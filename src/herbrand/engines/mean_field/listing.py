@@ -9,12 +9,11 @@ all others. Where a message may differ from atom to atom, the whole table is kep
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from herbrand.contraction import Contraction, Sparse, contract
-from herbrand.contraction.expression import Sizes
 from herbrand.engines.mean_field.literal_view import Reading
 from herbrand.engines.mean_field.products import SHARE, SMALLEST, Observed, Product, Quantified, is_relation
 from herbrand.engines.mean_field.relations import KnownRelations
@@ -43,26 +42,36 @@ def exceptions(
     return codes if len(codes) * SHARE <= total else None
 
 
-def _singled_out(
-    reading: Reading, product: Product, evidence: Evidence, relations: KnownRelations
-) -> np.ndarray | None:
-    """The atoms that a product moves differently from the rest, empty where it moves all alike; ``None``
-    where any atom may differ."""
+def selecting(reading: Reading, product: Product, evidence: Evidence) -> list[Observed] | None:
+    """The known operands whose join has the atoms that a product moves differently from the rest, none where
+    it moves all alike; ``None`` where any atom may differ."""
     axes = reading.axes
     if len(axes) < len(reading.arguments) or reading not in product.operands:
         return None
     others = list(product.operands)
     others.remove(reading)
     if not any(set(operand.axes) & set(axes) for operand in others):
-        return codes_of(np.empty((0, len(axes)), np.int64), evidence.sizes(reading.source))
+        return []
     if any(isinstance(operand, Quantified) for operand in others):
         return None
     known = [x for x in others if isinstance(x, Observed) and is_relation(x.literal, evidence)]
+    return known if set(axes) <= {axis for operand in known for axis in operand.axes} else None
+
+
+def selection(reading: Reading, known: Sequence[Observed], product: Product) -> Contraction:
+    """The join of the known operands, over the axes of the reading."""
     bound = {axis for operand in known for axis in operand.axes}
-    if not set(axes) <= bound:
-        return None
-    inside = Sizes({axis: size for axis, size in product.sizes.items() if axis in bound})
-    contraction = Contraction(tuple(x.axes for x in known), axes, inside)
+    return Contraction(tuple(x.axes for x in known), reading.axes, product.sizes.only(bound))
+
+
+def _singled_out(
+    reading: Reading, product: Product, evidence: Evidence, relations: KnownRelations
+) -> np.ndarray | None:
+    """The atoms that a product moves differently from the rest; ``None`` where any atom may differ."""
+    known = selecting(reading, product, evidence)
+    if not known:
+        return None if known is None else evidence.known(reading.source).codes[:0]
+    contraction = selection(reading, known, product)
     try:
         relation = contract(contraction, [relations.relation(x) for x in known], relations.memory)
     except BudgetError:

@@ -99,8 +99,9 @@ def outlined(
         else None
         for name in evidence.latent_predicates
     }
-    _refuse_too_much(evidence, listings, allowed)
-    tables = {name: _table(name, evidence, rows, left.get(name, {})) for name, rows in listings.items()}
+    whole = {name: _table(name, evidence, listed) for name, listed in listings.items()}
+    _refuse_too_much(whole, allowed)
+    tables = {name: _narrowed(table, evidence, left.get(name, {})) for name, table in whole.items()}
     rows = None
     if irregular or program.tables:
         atoms = atoms or LatentAtoms(evidence, budget)
@@ -109,28 +110,32 @@ def outlined(
     return Outline(evidence, tables, Score(relations, tables, products), tuple(regular), rows, atoms, done)
 
 
-def _table(
-    name: str, evidence: Evidence, listed: np.ndarray | None, left: Mapping[int, Values]
-) -> PredicateTable:
-    """The table of a predicate. ``left``: by code, the values left to atoms that have lost some to hard
-    statements."""
+def _table(name: str, evidence: Evidence, listed: np.ndarray | None) -> PredicateTable:
+    """The table of a predicate, with the atoms that facts settle."""
     known = evidence.known(name)
-    codes, values = known.codes, known.values
     if listed is not None:
-        return ListedTable(name, known.sizes, listed, codes, values)
+        return ListedTable(name, known.sizes, listed, known.codes, known.values)
     width = evidence.program.value_count(name) if evidence.is_valued(name) else None
-    excluded, lost = evidence.excluded(name)
-    impossible = excluded * (width or 1) + lost
-    if width is None:
+    return DenseTable(name, known.sizes, width, known.codes, known.values)
+
+
+def _narrowed(table: PredicateTable, evidence: Evidence, left: Mapping[int, Values]) -> PredicateTable:
+    """The table without the values that facts exclude, and without those that atoms lost to hard statements.
+    ``left``: by code, the values left to such atoms."""
+    if isinstance(table, ListedTable):
+        return table
+    if table.values is None:
         sure = {code: next(iter(own)) for code, own in left.items() if len(own) == 1}
-        if sure:
-            codes = np.append(codes, np.array([*sure], np.int64))
-            values = np.append(values, np.array([*sure.values()], np.int64))
-    else:
-        every = frozenset(range(width))
-        gone = [code * width + value for code, own in left.items() for value in every - own]
-        impossible = np.append(impossible, np.array(gone, dtype=np.int64))
-    table = DenseTable(name, known.sizes, width, codes, values, impossible)
+        if not sure:
+            return table
+        codes = np.append(table.known, np.array([*sure], np.int64))
+        values = np.append(table.known_values, np.array([*sure.values()], np.int64))
+        return replace(table, known=codes, known_values=values)
+    excluded, lost = evidence.excluded(table.predicate)
+    every = frozenset(range(table.values))
+    gone = [code * table.values + value for code, own in left.items() for value in every - own]
+    impossible = np.append(excluded * table.values + lost, np.array(gone, dtype=np.int64))
+    table = replace(table, excluded=impossible)
     _refuse_impossible(table, evidence)
     return table
 
@@ -180,13 +185,9 @@ class _TiedAtoms:
         return len(np.unique(keys)) < len(keys)
 
 
-def _refuse_too_much(evidence: Evidence, listings: Mapping[str, np.ndarray | None], allowed: int) -> None:
-    """Raise ``BudgetError`` if the tables do not fit. ``listings``: the listed atoms of each latent
-    predicate; ``None`` for a whole table."""
-    entries = {
-        name: _table_size(evidence, name) if listed is None else len(listed) + 1
-        for name, listed in listings.items()
-    }
+def _refuse_too_much(tables: Mapping[str, PredicateTable], allowed: int) -> None:
+    """Raise ``BudgetError`` if the tables do not fit."""
+    entries = {name: math.prod(table.shape) for name, table in tables.items()}
     needed = 8 * TABLES_AT_A_TIME * sum(entries.values())
     if needed > allowed:
         largest = max(entries, key=lambda name: entries[name])
@@ -197,8 +198,3 @@ def _refuse_too_much(evidence: Evidence, listings: Mapping[str, np.ndarray | Non
             hint=f"declare {largest} as observed if what is not listed is false, allow more by --memory, "
             "or keep them on disk by --on duckdb:FILE",
         )
-
-
-def _table_size(evidence: Evidence, name: str) -> int:
-    width = evidence.program.value_count(name) if evidence.is_valued(name) else 1
-    return math.prod(evidence.sizes(name)) * width

@@ -15,6 +15,7 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.contraction.blocks import one_thread
 from herbrand.engines.mean_field.clipping import clipped
 from herbrand.engines.mean_field.grounded import GroundScore, Leaders
+from herbrand.engines.mean_field.hard import SettledAtoms
 from herbrand.engines.mean_field.outline import Outline, outlined
 from herbrand.engines.mean_field.products import products_of
 from herbrand.engines.mean_field.score import Score, Weights
@@ -31,7 +32,7 @@ class Problem:
     """A program's score and unknowns. ``score``: of the ``regular`` templates, which are sums of products
     over variables; ``grounded``: of all others.
 
-    ``settled``: the values that hard statements leave to atoms, by their numbers among all latent ones.
+    ``settled``: the consequences of hard statements, if there are any, for all latent atoms.
     ``clip``: how far one statement may move an atom, times its weight; ``None``: without a limit.
     """
 
@@ -40,7 +41,7 @@ class Problem:
     unknowns: Unknowns
     score: Score
     grounded: GroundScore | None
-    settled: Mapping[int, frozenset[int]]
+    settled: SettledAtoms | None
     budget: Budget
     clip: float | None = None
     regular: tuple[Template, ...] = ()
@@ -50,13 +51,8 @@ class Problem:
         return self
 
     def leaders(self, atoms: LatentAtoms) -> Leaders:
-        """The ties of atoms, by their numbers."""
-        leaders = Leaders.nobody(atoms.count)
-        for tie in self.unknowns.ties:
-            tied = atoms.numbers(tie.predicate, tie.tied.numpy())
-            leaders.leader[tied] = atoms.numbers(tie.leader, tie.leading.numpy())
-            leaders.opposite[tied] = tie.opposite.numpy()
-        return leaders
+        """The ties of all latent atoms, by their numbers."""
+        return Leaders.nobody(atoms.count) if self.settled is None else self.settled.leaders
 
     def without_plan(self, templates: Sequence[Template], grounded: bool) -> Problem | None:
         """The problem of these regular templates, and the ground score if ``grounded``; ``None`` without
@@ -146,7 +142,7 @@ def problem_of(outline: Outline, budget: Budget, clip: float | None) -> Problem:
         Unknowns(tables, _opinions(tables, evidence), ties, constant),
         outline.score,
         ground_score,
-        {} if done is None else done.allowed,
+        done,
         # Only the limit of memory is kept: a problem outlives the share of time in which it was prepared.
         Budget(budget.memory),
         clip,
