@@ -80,9 +80,13 @@ class CountGraph:
         and a slope."""
         if not self.holds_wide(region):
             return self.entries(region)
-        within = [scope for scope in (*self._scopes, *self.wide) if set(scope) <= set(region.scope)]
-        sizes = sorted((len(self.variables[v]) for v in self.lines(region.scope, within)), reverse=True)
-        return 2 * self.entries(region) / sizes[1]
+        return 2 * self.narrow(region.scope, (part.scope for part in self.parts))
+
+    def narrow(self, scope: Scope, factors: Iterable[Scope]) -> float:
+        """Number of entries of a table over a scope without the second longest variable along which all
+        factors are linear."""
+        sizes = sorted((len(self.variables[v]) for v in self.lines(scope, factors)), reverse=True)
+        return self.entries(self.all_of(scope)) / sizes[1]
 
     def lines(self, scope: Scope, factors: Iterable[Scope]) -> Scope:
         """Variables of a scope along which all its factors are linear; factors over one variable are handled
@@ -118,10 +122,6 @@ class CountGraph:
                 gone = tuple(p for p, v in enumerate(numbers) if v not in scope or v == variable)
                 total += np.squeeze(table, gone)
         return base, slope
-
-    @property
-    def _scopes(self) -> Iterable[Scope]:
-        return (part.scope for part in self.factors)
 
 
 def count_graph(summation: Summation, most: float = np.inf, budget: Budget = UNLIMITED) -> CountGraph:

@@ -155,12 +155,8 @@ class _Around:
     def _stated(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the tables of the cluster's own statements."""
         propagation = self.beliefs.propagation
-        layout, graph = propagation.counts.counted, propagation.graph
-        here = {
-            part.scope
-            for part, (owners, _) in zip(propagation.counts.parts, graph.owners, strict=True)
-            if self._region in owners
-        }
+        layout = propagation.counts.counted
+        here = {part.scope for part, _ in propagation.owned(self._region)}
         counted = ((names, layout.factors.of_counts(term)) for names, term in layout.terms)
         for text, (names, tensor) in zip(self._texts(), (*layout.pair_tables, *counted), strict=True):
             table = ascending(names, tensor.detach().numpy())

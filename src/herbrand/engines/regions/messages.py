@@ -9,7 +9,7 @@ ways C(n, k), which would be counted twice if it stayed inside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,14 +43,16 @@ class Propagation:
         """Clusters whose tables are not made."""
         clusters = {}
         for number, region in enumerate(self.graph.regions):
-            inside = [
-                part.scope
-                for part, (owners, _) in zip(self.counts.parts, self.graph.owners, strict=True)
-                if number in owners
-            ]
+            inside = [part.scope for part, _ in self.owned(number)]
             if self.counts.wide and any(scope in self.counts.wide for scope in inside):
                 clusters[number] = WideCluster.of(self.counts, region.scope, inside)
         return clusters
+
+    def owned(self, number: int) -> Iterator[tuple[Region, float]]:
+        """The factors of a region, and the share of each that it has."""
+        for part, (owners, share) in zip(self.counts.parts, self.graph.owners, strict=True):
+            if number in owners:
+                yield part, share
 
     @cached_property
     def potentials(self) -> tuple[np.ndarray | None, ...]:
@@ -181,8 +183,8 @@ class Propagation:
         """For each variable of a wide cluster its prior, all messages about it, and factors of it alone."""
         region = self.graph.regions[number]
         sums = {v: self.counts.variables[v].all_ways for v in region.scope}
-        for part, (owners, share) in zip(self.counts.parts, self.graph.owners, strict=True):
-            if len(part.scope) == 1 and number in owners:
+        for part, share in self.owned(number):
+            if len(part.scope) == 1:
                 sums[part.scope[0]] = sums[part.scope[0]] + share * self.counts.factors[part]
         for edge, exponent in self.graph.entering[number]:
             child = self.graph.regions[self.graph.edges[edge][1]]
@@ -195,9 +197,8 @@ class Propagation:
         total = np.zeros(self.counts.shape(region))
         for variable, taken in region.taken:
             total += along(self.counts.variables[variable].prior(taken), (variable,), region.scope)
-        for part, (owners, share) in zip(self.counts.parts, self.graph.owners, strict=True):
-            if number in owners:
-                total += share * self.inside(self.counts.factors[part], part, region)
+        for part, share in self.owned(number):
+            total += share * self.inside(self.counts.factors[part], part, region)
         return total
 
     def inside(self, table: np.ndarray, small: Region, region: Region) -> np.ndarray:

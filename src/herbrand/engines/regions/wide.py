@@ -39,8 +39,7 @@ class WideCluster:
     def entries(self) -> float:
         """Number of entries of the largest table that is made: over all but the second
         longest linear variable."""
-        sizes = sorted((len(self.counts.variables[v]) for v in self.lines), reverse=True)
-        return self.counts.entries(self.counts.all_of(self.scope)) / sizes[1]
+        return self.counts.narrow(self.scope, self.factors)
 
     def weighed(self, unary: Mapping[int, np.ndarray], keep: Collection[int]) -> np.ndarray:
         """Log-weights of the variables to keep; ``unary``: log-weights of each variable by itself."""
