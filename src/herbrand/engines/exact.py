@@ -139,7 +139,7 @@ class Exact:
         """Share the atom's log-odds out exactly among groundings and soft evidence."""
         ground = state.ground
         queried = ExplainedAtom.of(state.question, ground.evidence)
-        atom = int(ground.atoms.numbers(queried.predicate, queried.codes)[0])
+        atom = queried.axis(ground.atoms)
         shared_out = _attributed(ground, atom, queried.value, self.refuse_too_much)
         reasons = shared_out.reasons
         if not math.isfinite(shared_out.value):

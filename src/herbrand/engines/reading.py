@@ -264,6 +264,21 @@ class ExplainedAtom:
         return f"{text} = {shown_constant(self.evidence.program.domain(value_type).value(self.value))}"
 
     @property
+    def arguments(self) -> tuple[int, ...]:
+        """Numbers of its constants."""
+        columns = arguments_of(self.codes, self.evidence.sizes(self.predicate))
+        return tuple(int(column[0]) for column in columns)
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """Its arguments as a row of facts, with the value of a many-valued atom."""
+        return (*self.arguments, self.value) if self.evidence.is_valued(self.predicate) else self.arguments
+
+    def axis(self, atoms: LatentAtoms) -> int:
+        """Its number among latent atoms."""
+        return int(atoms.numbers(self.predicate, self.codes)[0])
+
+    @property
     def known(self) -> bool | None:
         """Whether facts make it true or false; None if it is latent."""
         settled = int(self.evidence.known(self.predicate).lookup(self.codes)[0])

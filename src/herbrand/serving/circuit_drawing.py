@@ -75,7 +75,7 @@ def _worlds_of(program: Program, queried: ExplainedAtom) -> tuple[Worlds, int]:
     """Encode all worlds of a program, and return them with the literal of the atom."""
     worlds = Worlds(ground(program, UNLIMITED, MOST_ROWS), UNLIMITED, ChoiceConstraints())
     worlds.add_formulas()
-    axis = int(worlds.ground.atoms.numbers(queried.predicate, queried.codes)[0])
+    axis = queried.axis(worlds.ground.atoms)
     worlds.solve(worlds.patterns(axis))
     literal = worlds.axis(axis)[queried.value]
     if literal in (TRUE, FALSE):

@@ -11,7 +11,7 @@ from herbrand.engines.circuit.grounding import Atom, Grounding, Instance, Stated
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.language.names import shown_where
 from herbrand.language.show import statement_text
-from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 
 
@@ -23,10 +23,7 @@ def derivations_of(program: Program, queried: ExplainedAtom, most: int) -> dict[
     statements = lowered_all(program.uncertain, program.signature, program.facts)
     stated = Stated(Evidence(program), program.signature, program.facts)
     grounding = Grounding(statements, stated, UNLIMITED)
-    sizes = queried.evidence.sizes(queried.predicate)
-    row = tuple(int(column[0]) for column in arguments_of(queried.codes, sizes))
-    valued = program.signature.predicates[queried.predicate].value_type is not None
-    start = queried.predicate, (*row, queried.value) if valued else row
+    start = queried.predicate, queried.row
     grounding.ask(*start)
     deriving = grounding.rules()
     near = _below(start, deriving)

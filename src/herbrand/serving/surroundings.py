@@ -70,7 +70,7 @@ def surroundings_of(
         )
     network = ground(program, UNLIMITED, MOST_ROWS)
     links = _Links.of(network)
-    start = int(network.atoms.numbers(queried.predicate, queried.codes)[0])
+    start = queried.axis(network.atoms)
     near, beyond = links.near(start, steps, most)
     texts = {number: _text(network, number) for number in near}
     return {

@@ -19,7 +19,6 @@ from herbrand.factors.graph import SOME, Array
 from herbrand.factors.program_graph import Origin
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
-from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
 from herbrand.program.program import Literal, literals_of
 
@@ -103,17 +102,15 @@ class Origins:
     def _stated_of_class(self, number: int) -> Stated:
         """Statement with the constants of variables that a literal about this atom binds."""
         queried, program = self.queried, self.compiled.program
-        sizes = queried.evidence.sizes(queried.predicate)
-        constants = [int(column[0]) for column in arguments_of(queried.codes, sizes)]
         literals = [
             x for x in literals_of(program.templates[number].conjunction) if x.predicate == queried.predicate
         ]
         grounding: dict[str, Value] = {}
         if len(literals) == 1:
-            grounding = self._bound_by(literals[0], constants)
+            grounding = self._bound_by(literals[0], queried.arguments)
         return self._text(number), tuple(grounding.items())
 
-    def _bound_by(self, literal: Literal, constants: list[int]) -> dict[str, Value]:
+    def _bound_by(self, literal: Literal, constants: Sequence[int]) -> dict[str, Value]:
         program = self.compiled.program
         types = program.signature.predicates[literal.predicate].types
         return {

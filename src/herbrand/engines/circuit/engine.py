@@ -41,7 +41,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
-from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.evidence import Evidence
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
 from herbrand.program.lower import cell_count, in_cells
@@ -205,7 +205,7 @@ class CircuitEngine:
             state = self._started(program, question, whole=True)
             worlds = state.worlds
             assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
-            atoms = {axis: drawn_atom(worlds, axis) for axis in state.queried}
+            atoms = {axis: drawn_atom(worlds.program, *worlds.atom(axis)) for axis in state.queried}
             draws = drawn(worlds, atoms, assigned, count, seed)
         kept = kept_worlds(draws, count, self.budget)
         status = Status(True, 1, time.perf_counter() - began)
@@ -293,7 +293,7 @@ class CircuitEngine:
             )
         scaled = self._over(ground.program, state.question, ChoiceConstraints(scaled=True))
         queried = ExplainedAtom.of(state.question, ground.evidence)
-        axis = int(ground.atoms.numbers(queried.predicate, queried.codes)[0])
+        axis = queried.axis(ground.atoms)
         shared_out = attributed(scaled.worlds, scaled.worlds.axis(axis)[queried.value])
         numbers = shared_out.reasons, shared_out.base, shared_out.remainder
         return Explanation(
@@ -309,12 +309,9 @@ class CircuitEngine:
     def proofs(self, state: CircuitState | WholeTables, most: int) -> Proofs:
         """At most ``most`` proofs of the one queried atom, the likeliest first."""
         state = self._drawn(state)
-        worlds, evidence = state.worlds, state.worlds.ground.evidence
-        queried = ExplainedAtom.of(state.question, evidence)
-        columns = arguments_of(queried.codes, evidence.sizes(queried.predicate))
-        row = tuple(int(column[0]) for column in columns)
-        atom = queried.predicate, (*row, queried.value) if evidence.is_valued(queried.predicate) else row
-        return likeliest(worlds, atom, most)
+        worlds = state.worlds
+        queried = ExplainedAtom.of(state.question, worlds.ground.evidence)
+        return likeliest(worlds, (queried.predicate, queried.row), most)
 
 
 @dataclass(eq=False)

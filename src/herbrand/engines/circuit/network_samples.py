@@ -11,12 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.answers.samples import DrawnAtom, World
+from herbrand.answers.samples import World
 from herbrand.budget import Budget
-from herbrand.engines.circuit.sampling import LEAST_KEPT, TRIED
+from herbrand.engines.circuit.sampling import LEAST_KEPT, TRIED, drawn_atom
 from herbrand.graphs import strong_components
 from herbrand.language.network_tables import NetworkTable
-from herbrand.language.show import show_atom
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Program
 
@@ -35,7 +34,7 @@ class NetworkSamples:
             if not evidence.known(name).all_latent
         }
         program = evidence.program
-        self.atoms = {name: _atom(name, program) for name in tables if name not in self.known}
+        self.atoms = {name: drawn_atom(program, name, ()) for name in tables if name not in self.known}
 
     @classmethod
     def of(cls, program: Program) -> NetworkSamples | None:
@@ -90,12 +89,3 @@ class NetworkSamples:
 def _weighed(name: str, evidence: Evidence) -> bool:
     """Whether soft evidence or excluded values bear on a variable."""
     return bool(len(evidence.opinions(name)[0])) or any(map(len, evidence.excluded(name)))
-
-
-def _atom(name: str, program: Program) -> tuple[str, DrawnAtom]:
-    """A variable's text, and its atom with the values it may have."""
-    value_type = program.signature.predicates[name].value_type
-    assert value_type is not None
-    domain = program.facts.domains[value_type]
-    constants = tuple(domain.value(i) for i in range(len(domain)))
-    return show_atom(program.signature.spelled.get(name, name), ()), DrawnAtom(name, (), constants)

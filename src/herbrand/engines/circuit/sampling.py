@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -21,6 +21,7 @@ from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Restrict
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.language.show import show_atom
 from herbrand.language.syntax import Value
+from herbrand.program.program import Program
 
 NUMBERS_AT_ONCE = 1_000_000
 
@@ -124,10 +125,9 @@ def _holds(row: np.ndarray, literal: int) -> bool:
     return bool(row[literal >> 1] == 1 - (literal & 1))
 
 
-def drawn_atom(worlds: Worlds, axis: int) -> tuple[str, DrawnAtom]:
+def drawn_atom(program: Program, name: str, row: Sequence[int]) -> tuple[str, DrawnAtom]:
     """An atom's text, and the atom with the values it may have."""
-    name, row = worlds.atom(axis)
-    signature, facts = worlds.program.signature, worlds.program.facts
+    signature, facts = program.signature, program.facts
     predicate, shown = signature.predicates[name], signature.spelled.get(name, name)
     arguments = tuple(facts.constants(predicate.types, row))
     if predicate.value_type is None:

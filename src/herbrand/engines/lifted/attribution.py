@@ -18,7 +18,7 @@ from herbrand.engines.attribution import Attribution, log_odds, shared_out
 from herbrand.engines.lifted.problem import Problem, problem_of
 from herbrand.engines.reading import ExplainedAtom
 from herbrand.language.show import statement_text
-from herbrand.program.evidence import Evidence, arguments_of
+from herbrand.program.evidence import Evidence
 from herbrand.program.program import Conjunction, Literal, Program, Template
 
 ROUNDING = 1e-12
@@ -43,13 +43,9 @@ class _Supposing:
         program, queried = self.evidence.program, self.queried
         size = program.value_count(queried.predicate)
         forbidden = tuple(value for value in range(size) if (value == queried.value) != holds)
-        literal = Literal(queried.predicate, self._arguments(), forbidden)
+        literal = Literal(queried.predicate, queried.arguments, forbidden)
         template = Template(Conjunction((), (literal,)), None, statement=len(program.statements))
         return self.affordable(problem_of(program, self.evidence, (template,), scale=scale))
-
-    def _arguments(self) -> tuple[int, ...]:
-        columns = arguments_of(self.queried.codes, self.evidence.sizes(self.queried.predicate))
-        return tuple(int(column[0]) for column in columns)
 
     def log_odds(self, scale: float) -> float:
         return log_odds(*(self.problem(scale, holds).total for holds in (True, False)))
