@@ -28,11 +28,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from itertools import repeat
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+T = TypeVar("T")
 LARGEST_KEY = 2**63 - 1
 Keys = npt.NDArray[Any]
 """An array of int64, or of bytes of one length."""
@@ -107,6 +109,15 @@ def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
         key, own = divmod(key, max(1, size))
         row.append(own)
     return (*([key] if len(sizes) else []), *reversed(row))
+
+
+def rows_of(columns: Sequence[Iterable[T]], count: int) -> Iterable[tuple[T, ...]]:
+    """The ``count`` rows of some columns, of which there may be none.
+
+    >>> list(rows_of([[1, 2], "ab"], 2)), list(rows_of([], 2))
+    ([(1, 'a'), (2, 'b')], [(), ()])
+    """
+    return zip(*columns, strict=True) if columns else repeat((), count)
 
 
 def rows_at(

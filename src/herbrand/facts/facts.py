@@ -35,6 +35,7 @@ from herbrand.language.show import show_row
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Value
 from herbrand.quick_values import quickly_made
+from herbrand.row_keys import rows_of
 
 T = TypeVar("T")
 World = Literal["open", "closed"]
@@ -81,6 +82,11 @@ class FactTable:
     @property
     def columns(self) -> int:
         return self.true.shape[1]
+
+    @property
+    def true_weights(self) -> Numbers:
+        """Weight of each true row."""
+        return np.ones(len(self.true)) if self.weights is None else self.weights
 
     @property
     def fact_count(self) -> int:
@@ -180,7 +186,7 @@ class Facts:
         """Constants of the rows of a table."""
         names = predicate.column_types
         columns = [self.domain(name).values_at(indices[:, i]) for i, name in enumerate(names)]
-        return zip(*columns, strict=True) if columns else iter([()] * len(indices))
+        return iter(rows_of(columns, len(indices)))
 
     def __repr__(self) -> str:
         constants = sum(map(len, self.domains.values()))

@@ -97,12 +97,10 @@ class Example:
         return np.arange(known.atom_count)
 
 
-def example(
-    theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
-) -> Example:
+def example(theory: Theory, world: World, aim: Aim, opinions: bool = False) -> Example:
     """The world as an example; raise an error if its facts cannot be learned from. ``opinions``: accept soft
     evidence; the atoms that it is about have no label then."""
-    (only,) = _examples(theory, [world], aim, budget, opinions)
+    (only,) = _examples(theory, [world], aim, UNLIMITED, opinions)
     return only
 
 
@@ -135,9 +133,7 @@ def lowered(theory: Theory, world: World, aim: Aim) -> Example:
     return Example(known, program, targets, aim.latent)
 
 
-def masked_facts(
-    theory: Theory, world: World, aim: Aim, budget: Budget = UNLIMITED, opinions: bool = False
-) -> Facts:
+def masked_facts(theory: Theory, world: World, aim: Aim, budget: Budget, opinions: bool = False) -> Facts:
     """Facts as learning assumes them: every predicate closed unless latent, with what rules derive."""
     signature, facts = world.signature, world.facts
     refuse_unknown(aim, signature)
@@ -202,8 +198,9 @@ def learned_statements(theory: Theory) -> list[WeightedFormula]:
     return [s for s in theory.formulas if isinstance(s.weight, Learned)]
 
 
-def refuse_latent(example: Example, method: str) -> None:
-    """Raise UnsupportedError if a statement about a target contains a latent predicate that is no target."""
+def refuse_latent(example: Example) -> None:
+    """Raise UnsupportedError if a statement about a target contains a latent predicate that is no target, as
+    pseudo-likelihood cannot learn through it."""
     targets = set(example.targets)
     hidden = set(example.latent) - targets
     for template in example.program.templates:
@@ -212,7 +209,8 @@ def refuse_latent(example: Example, method: str) -> None:
         if unseen and names & targets:
             statement = example.program.statements[template.statement]
             raise UnsupportedError(
-                f"{method} needs to know every atom, and {unseen[0]} is latent: {statement_text(statement)}",
+                "pseudo-likelihood needs to know every atom, and "
+                f"{unseen[0]} is latent: {statement_text(statement)}",
                 span=statement.span,
                 hint="learn through latent predicates by --method likelihood or layers, or list their facts",
             )

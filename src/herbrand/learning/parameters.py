@@ -17,6 +17,7 @@ from herbrand.language.syntax import Value
 from herbrand.language.written_weights import Key
 from herbrand.program.evidence import arguments_of
 from herbrand.program.program import Program
+from herbrand.row_keys import rows_of
 
 
 class Parameters:
@@ -61,8 +62,6 @@ class Parameters:
 def weight_constants(weight: int, rows: np.ndarray, program: Program) -> list[tuple[Value, ...]]:
     """Constants that the rows of a weight encode."""
     domains = [program.domain(name) for name in program.weights[weight].by]
-    if not domains:
-        return [()] * len(rows)
     indices = arguments_of(rows, [len(domain) for domain in domains])
     columns = [domain.values_at(index) for domain, index in zip(domains, indices, strict=True)]
-    return list(zip(*columns, strict=True))
+    return list(rows_of(columns, len(rows)))

@@ -118,7 +118,7 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     began = time.perf_counter()
     examples = examples_of(theory, worlds, aim, settings.budget)
     for one in examples:
-        refuse_latent(one, "pseudo-likelihood")
+        refuse_latent(one)
     return at_the_top(theory, pseudo_likelihood(examples, settings.budget), settings, began)
 
 

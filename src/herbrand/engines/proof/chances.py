@@ -106,7 +106,7 @@ class _Reading:
 
     def derived_evidence(self, given: Sequence[tuple[Row, bool]]) -> Iterator[ChanceEvidence]:
         table = self.table
-        certain = table.true if table.weights is None else table.true[table.weights == 1]
+        certain = table.true[table.true_weights == 1]
         for rows, holds in ((certain, 1.0), (table.false, 0.0)):
             for row in rows.tolist():
                 yield self._evidence(tuple(row), holds)
@@ -126,9 +126,8 @@ class _Reading:
         if not len(table.soft) and (self.predicate.value_type is None or table.weights is None):
             return table
         doubted = self._unstated(table.soft)
-        weights = np.ones(len(table.true)) if table.weights is None else table.weights
         rows = np.concatenate([table.true, table.soft[doubted]])
-        weights = np.concatenate([weights, table.probabilities[doubted]])
+        weights = np.concatenate([table.true_weights, table.probabilities[doubted]])
         if self.predicate.value_type is not None:
             rows, weights = self._distributions(rows, weights)
         return _facts(table, rows, weights)
@@ -137,8 +136,8 @@ class _Reading:
         self, chances: FactTable, given: Sequence[tuple[Row, bool]]
     ) -> tuple[FactTable, list[ChanceEvidence]]:
         """Add a condition: atoms without a probability become facts, on others it is evidence."""
-        weights = np.ones(len(chances.true)) if chances.weights is None else chances.weights
-        known: dict[Row, float] = dict(zip(map(tuple, chances.true.tolist()), weights.tolist(), strict=True))
+        weights = chances.true_weights.tolist()
+        known: dict[Row, float] = dict(zip(map(tuple, chances.true.tolist()), weights, strict=True))
         valued = {row[:-1] for row in known} if self.predicate.value_type is not None else set[Row]()
         denied = set(map(tuple, self.table.false.tolist()))
         evidence: list[ChanceEvidence] = []

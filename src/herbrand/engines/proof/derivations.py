@@ -20,6 +20,7 @@ from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Answers, State, Table
 from herbrand.errors import BudgetError
 from herbrand.program.clauses import Clause, Lookup
+from herbrand.row_keys import rows_of
 
 MOST_INSTANCES = 300_000
 """Most instances in a graph of proofs."""
@@ -185,10 +186,8 @@ class _Search:
         lookups = [part for part in clause.body if isinstance(part, Lookup)]
         parts = [self._parts(part, columns, left, len(table)) for part in lookups]
         variables = clause.variables()
-        bindings = zip(*([(name, value) for value in columns[name]] for name in variables), strict=True)
-        bindings = list(bindings) if variables else [()] * len(table)
-        rests = list(zip(*parts, strict=True)) if parts else [()] * len(table)
-        rows = zip(table.columns[0].tolist(), bindings, rests, strict=True)
+        bindings = rows_of([[(name, value) for value in columns[name]] for name in variables], len(table))
+        rows = zip(table.columns[0].tolist(), bindings, rows_of(parts, len(table)), strict=True)
         return [(number, Instance(clause, binding, rest)) for number, binding, rest in rows]
 
     def _parts(
@@ -196,10 +195,7 @@ class _Search:
     ) -> list[Node] | list[Fact]:
         """The node or fact of an atom of the body, for each row."""
         name = literal.predicate
-        if literal.arguments:
-            rows = list(zip(*(columns[argument] for argument in literal.arguments), strict=True))
-        else:
-            rows = [()] * count
+        rows = rows_of([columns[argument] for argument in literal.arguments], count)
         if literal.stated or not self._plans.is_queried(name):
             index = self._plans.program.relation(name).index(tuple(range(len(literal.arguments))))
             keys = [np.array(columns[argument], np.int64) for argument in literal.arguments]

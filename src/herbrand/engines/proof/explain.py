@@ -43,8 +43,7 @@ class _ReasonBuilder:
         self._program, self._goal = program, goal
 
     def fact_weight(self, fact: Fact) -> float:
-        weights = self._program.relation(fact.predicate).weights
-        return 1.0 if weights is None else float(weights[fact.place])
+        return self._program.relation(fact.predicate).weight(fact.place)
 
     def clause_weight(self, instance: Instance) -> float:
         rule = instance.clause.weighted

@@ -31,7 +31,7 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.steps import GROUPING, Complete, Runner, inputs_named, outputs_named
+from herbrand.engines.proof.steps import GROUPING, Complete, Runner, inputs_named, newly_asked, outputs_named
 from herbrand.engines.proof.table import Answers, Questions, State, Table, grouped, merged, without_zeros
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
@@ -247,11 +247,9 @@ class Fixpoint:
 
     def _ask(self, owner: _Owner, columns: list[np.ndarray]) -> None:
         """Start a frontier for each new question."""
-        new = owner.questions.add(columns)
-        if len(new):
-            inputs = tuple(column[new] for column in owner.questions.columns)
-            names, values = inputs_named(owner.place[1]), self._arithmetic.ones(len(new))
-            self._reach(owner, owner.place, Table(names, (new, *inputs), values))
+        frontier = newly_asked(owner.questions, owner.place[1], columns, self._arithmetic)
+        if frontier is not None:
+            self._reach(owner, owner.place, frontier)
 
     def _reach(self, owner: _Owner, place: Place, frontier: State) -> None:
         """Add a frontier for the next round, as a table: a grid has a fixed number of questions."""

@@ -85,15 +85,18 @@ class IndexedFacts:
                 )
                 possible &= ~np.isin(soft, known)
         if possible.any():
-            certain = np.ones(len(rows)) if weights is None else weights
             rows = np.concatenate([rows, table.soft[possible]])
-            weights = np.concatenate([certain, table.probabilities[possible]])
+            weights = np.concatenate([table.true_weights, table.probabilities[possible]])
         columns = tuple(np.ascontiguousarray(rows[:, place]) for place in range(len(sizes)))
         return cls(columns, sizes, len(rows), weights, not possible.any())
 
     def __reduce__(self) -> tuple[type[IndexedFacts], tuple[object, ...]]:
         """Pickle the relation without its indexes, which have a weak reference to it and are built again."""
         return IndexedFacts, (self.columns, self.sizes, self.count, self.weights, self.is_sorted)
+
+    def weight(self, place: int) -> float:
+        """Weight of one row."""
+        return 1.0 if self.weights is None else float(self.weights[place])
 
     def index(self, bound: tuple[int, ...]) -> Index:
         """The index by some columns, whose places ascend."""
@@ -380,7 +383,7 @@ class HornProgram(ClauseSet):
         """Cache a relation; if several threads build one, the first stays, as its indexes may be in use."""
         return self._relations.setdefault(name, relation)
 
-    def all_positive(self, but: Collection[str] = (), rules: bool = True) -> bool:
+    def all_positive(self, but: Collection[str], rules: bool) -> bool:
         """Whether all weights are above 0: those of facts, ``but`` some predicates', and of ``rules``."""
         numbers = [rule.weight for rule in self.weighted if rules and not isinstance(rule.weight, Learned)]
         tables = [table for name, table in self.facts.tables.items() if name not in but]

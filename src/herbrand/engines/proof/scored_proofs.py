@@ -29,6 +29,7 @@ from herbrand.engines.proof.scored_answers import (
 from herbrand.engines.proof.sources import OneOf, Row, Sources, Used
 from herbrand.engines.proof.unrolled import GroundProofs
 from herbrand.program.choice_instances import chosen_by
+from herbrand.row_keys import rows_of
 
 ProofUse = tuple[Used, ...]
 """The choices that a proof uses, without repetition."""
@@ -49,8 +50,7 @@ class ScoredProofs:
         program, types = self._proof.program, self._shape.clause.types
         sizes = [program.sizes[types[name]] for name in self._shape.found]
         goal = self._proof.plans.with_goal(self._shape.clause)
-        rows = zip(*(column.tolist() for column in answers.columns[1:]), strict=True)
-        for row in sorted(rows) if sizes else [()] * len(answers):
+        for row in sorted(rows_of([column.tolist() for column in answers.columns[1:]], len(answers))):
             graph, root = self._ground.of(goal, (*inputs, *row))
             for part in (
                 part for own in graph.instances.values() for instance in own for part in instance.parts
@@ -64,8 +64,7 @@ class ScoredProofs:
         starts = self.sources.starts
         if fact.predicate in starts:
             return starts[fact.predicate] + fact.place
-        weights = self._proof.program.relation(fact.predicate).weights
-        weight = 1.0 if weights is None else float(weights[fact.place])
+        weight = self._proof.program.relation(fact.predicate).weight(fact.place)
         return None if weight == 1 else self.sources.of_number(weight)
 
     def of_clause(self, instance: Instance) -> int | None:

@@ -17,6 +17,7 @@ from herbrand.engines.circuit.grounding import Row
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.syntax import Rule
 from herbrand.program.choice_instances import chosen_by
+from herbrand.row_keys import rows_of
 
 
 class Used(NamedTuple):
@@ -64,8 +65,8 @@ class Sources:
         by_row: dict[tuple[str, Row], int] = {}
         for name in self.scored:
             relation = self.program.relation(name)
-            rows = np.stack(relation.columns, 1).tolist() if relation.columns else [()] * relation.count
-            by_row |= {(name, tuple(row)): self.starts[name] + place for place, row in enumerate(rows)}
+            rows = rows_of([column.tolist() for column in relation.columns], relation.count)
+            by_row |= {(name, row): self.starts[name] + place for place, row in enumerate(rows)}
         return by_row
 
     @cached_property

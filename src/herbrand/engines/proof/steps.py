@@ -19,7 +19,7 @@ from herbrand.engines.proof.horn_program import Index
 from herbrand.engines.proof.join_sum import JoinSums
 from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Exclude, Fix, Join, Mode, Step, Test
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table, as_state, empty, grouped
+from herbrand.engines.proof.table import ROW, Answers, Grid, Questions, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
 from herbrand.language.formulas import ORDERS
 from herbrand.program.clauses import Compared, Measured, OneOf
@@ -47,6 +47,17 @@ def outputs_named(count: int) -> tuple[str, ...]:
     return (ROW, *(f"o{place}" for place in range(count)))
 
 
+def newly_asked(
+    questions: Questions, mode: Mode, columns: Sequence[np.ndarray], arithmetic: Arithmetic
+) -> Table | None:
+    """Add questions; the frontier of those that are new, ``None`` if none is."""
+    new = questions.add(columns)
+    if not len(new):
+        return None
+    inputs = (column[new] for column in questions.columns)
+    return Table(inputs_named(mode), (new, *inputs), arithmetic.ones(len(new)))
+
+
 def check_rows(budget: Budget, rows: float, columns: int) -> None:
     """Raise ``BudgetError`` if this many rows do not fit into memory, or the budget has ended."""
     budget.check()
@@ -71,11 +82,8 @@ class Runner:
         self.program = plans.program
         self._weights: dict[str, Values | None] = {}
         # no bound method, as a reference cycle would keep states alive until the next garbage collection
-        self.pushing = JoinSums(arithmetic, partial(check_rows, budget), plans.workspace)
-
-    def check_size(self, rows: float, columns: int) -> None:
-        """Raise ``BudgetError`` if this many rows do not fit into memory, or the budget has ended."""
-        check_rows(self.budget, rows, columns)
+        self.check_size = partial(check_rows, budget)
+        self.pushing = JoinSums(arithmetic, self.check_size, plans.workspace)
 
     def sizes(self, names: Sequence[str], clause_plan: ClausePlan, rows: int) -> list[int]:
         """Number of possible values in each column of a state."""

@@ -84,6 +84,10 @@ class Table:
         """The table with its columns in another order; rows are then sorted by the first column only."""
         return Table(names, tuple(self.column(name) for name in names), self.values)
 
+    def shifted(self, by: int) -> Table:
+        """The table with ``by`` added to the numbers of its questions."""
+        return Table(self.names, (self.columns[0] + by, *self.columns[1:]), self.values)
+
     def with_column(self, name: str, column: np.ndarray) -> Table:
         return Table((*self.names, name), (*self.columns, column), self.values)
 

@@ -31,7 +31,7 @@ from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.engines.proof.recursion_loop import fits, iterate
-from herbrand.engines.proof.steps import Runner, inputs_named, outputs_named
+from herbrand.engines.proof.steps import Runner, inputs_named, newly_asked, outputs_named
 from herbrand.engines.proof.table import (
     ROW,
     Answers,
@@ -118,11 +118,8 @@ class Unrolled:
         self._shared.clear()
         first = int(frontier.columns[0].min(initial=rows))
         count = int(frontier.columns[0].max(initial=first - 1)) + 1 - first
-        from_zero = Table(
-            frontier.names, (frontier.columns[0] - first, *frontier.columns[1:]), frontier.values
-        )
-        table = without_zeros(self._total(goal, from_zero, count, True).table(), self._arithmetic)
-        return Table(table.names, (table.columns[0] + first, *table.columns[1:]), table.values)
+        total = self._total(goal, frontier.shifted(-first), count, outermost=True)
+        return without_zeros(total.table(), self._arithmetic).shifted(first)
 
     def _blocks(self, queried: QueriedRows) -> Iterator[Table]:
         """Split a question into blocks whose dense states fit the cache; not for large types."""
@@ -270,16 +267,13 @@ class Unrolled:
             questions = Questions(self._plans.input_sizes(goal.predicate, goal.mode))
             self._kept[goal] = Answers(questions, none)
         questions = self._kept[goal].questions
-        new = questions.add(columns)
-        if len(new):
-            inputs = tuple(column[new] for column in questions.columns)
-            rows = np.arange(len(new))
-            frontier = Table(inputs_named(goal.mode), (rows, *inputs), self._arithmetic.ones(len(new)))
-            table = self._total(goal, frontier, len(new)).table()
+        frontier = newly_asked(questions, goal.mode, columns, self._arithmetic)
+        if frontier is not None:
+            first = int(frontier.columns[0][0])
+            table = self._total(goal, frontier.shifted(-first), len(frontier)).table()
             before = self._kept[goal].table
             self._runner.check_size(len(before) + len(table), len(table.names) + 1)
-            behind = Table(table.names, (table.columns[0] + new[0], *table.columns[1:]), table.values)
-            self._kept[goal] = Answers(questions, stacked([before, behind], self._arithmetic))
+            self._kept[goal] = Answers(questions, stacked([before, table.shifted(first)], self._arithmetic))
         return self._kept[goal]
 
 

@@ -59,7 +59,7 @@ class Questions:
         rows, keys = rows[order], keys[order]
         starts = run_starts(keys)
         pointers = np.append(starts, len(rows))
-        weights = np.ones(len(rows)) if table.weights is None else table.weights[order]
+        weights = table.true_weights[order]
         if len(rows) and weights.min() <= 0:
             raise UnsupportedError(
                 f"a right answer of {predicate} weighs {weights.min():g}, and weights above 0 share out "

@@ -73,7 +73,7 @@ def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, ai
     example = StoredExample(lesson.known, lesson.program, lesson.targets, lesson.latent, masked)
     _refuse_valueless(example)
     refuse_unlabelled([example])
-    refuse_latent(example, "pseudo-likelihood")
+    refuse_latent(example)
     _refuse_quantifiers(example)
     return example
 
