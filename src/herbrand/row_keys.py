@@ -111,10 +111,10 @@ def row_of(key: int, sizes: Sequence[int]) -> tuple[int, ...]:
     return (*([key] if len(sizes) else []), *reversed(row))
 
 
-def rows_of(columns: Sequence[Iterable[T]], count: int) -> Iterable[tuple[T, ...]]:
+def zipped(columns: Sequence[Iterable[T]], count: int) -> Iterable[tuple[T, ...]]:
     """The ``count`` rows of some columns, of which there may be none.
 
-    >>> list(rows_of([[1, 2], "ab"], 2)), list(rows_of([], 2))
+    >>> list(zipped([[1, 2], "ab"], 2)), list(zipped([], 2))
     ([(1, 'a'), (2, 'b')], [(), ()])
     """
     return zip(*columns, strict=True) if columns else repeat((), count)

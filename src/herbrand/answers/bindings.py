@@ -29,7 +29,7 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.column import Constants
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 LARGE = 2.0**900
 MOST_BITS = 1000
@@ -110,7 +110,7 @@ class Bindings(Sheet):
 
     @cached_property
     def _weight_of(self) -> dict[tuple[Value, ...], float]:
-        return dict(zip(rows_of(self.columns, len(self)), self.weights.tolist(), strict=True))
+        return dict(zip(zipped(self.columns, len(self)), self.weights.tolist(), strict=True))
 
     def normalized(self, how: str) -> Bindings:
         """Normalize the weights: divide by their sum, or take the softmax with "no answer" as an option."""

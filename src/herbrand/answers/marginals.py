@@ -32,7 +32,7 @@ from herbrand.language.names import is_made, shown_constant
 from herbrand.language.show import atom_texts, show_atom
 from herbrand.language.syntax import Atom, Constant, Query, Value, Variable
 from herbrand.quick_values import quickly_made
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 Places = tuple[int, ...]
 PIECE = 1 << 16
@@ -134,7 +134,7 @@ class AtomTable(Sheet):
 
     @cached_property
     def _position(self) -> dict[tuple[Value, ...], int]:
-        rows = rows_of(self.columns, len(self.probabilities))
+        rows = zipped(self.columns, len(self.probabilities))
         return {arguments: atom for atom, arguments in enumerate(rows)}
 
     @property

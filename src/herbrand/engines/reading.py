@@ -320,8 +320,8 @@ def known_fact(
     predicate, evidence = program.signature.predicates[queried.predicate], queried.evidence
     value = int(evidence.known(predicate.name).lookup(queried.codes)[0])
     valued = evidence.is_valued(predicate.name)
-    arguments = rows_of(queried.codes, evidence.sizes(predicate.name))[0].tolist()
-    why = origin(predicate, [*arguments, value] if valued else arguments, valued or bool(value))
+    row = (*queried.arguments, value) if valued else queried.arguments
+    why = origin(predicate, row, valued or bool(value))
     share = float(queried.known)
     reason = Reason(f"{evidence.literal_text(predicate.name, queried.codes)} {why}", {}, share)
     return Explanation(queried.text, "probability", share, "facts", Guarantee.EXACT, (reason,))

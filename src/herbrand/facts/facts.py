@@ -35,7 +35,7 @@ from herbrand.language.show import show_row
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Value
 from herbrand.quick_values import quickly_made
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 T = TypeVar("T")
 World = Literal["open", "closed"]
@@ -186,7 +186,7 @@ class Facts:
         """Constants of the rows of a table."""
         names = predicate.column_types
         columns = [self.domain(name).values_at(indices[:, i]) for i, name in enumerate(names)]
-        return iter(rows_of(columns, len(indices)))
+        return iter(zipped(columns, len(indices)))
 
     def __repr__(self) -> str:
         constants = sum(map(len, self.domains.values()))

@@ -117,23 +117,19 @@ def _labelled(world: Example, layer: LogicLayer) -> tuple[_Labelled, ...]:
         leading = tie.leading.numpy()[there], values[here] ^ tie.opposite.numpy()[there]
         led = labels.get(tie.leader, (np.empty(0, np.int64), np.empty(0, np.int64)))
         labels[tie.leader] = np.concatenate([led[0], leading[0]]), np.concatenate([led[1], leading[1]])
-    return tuple(_distinct(world, layer, name, *label) for name, label in labels.items())
+    possible = layer.problem.unknowns.possible()
+    return tuple(_distinct(world, possible[name], name, *label) for name, label in labels.items())
 
 
 def _distinct(
-    world: Example, layer: LogicLayer, name: str, codes: np.ndarray, values: np.ndarray
+    world: Example, possible: Tensor, name: str, codes: np.ndarray, values: np.ndarray
 ) -> _Labelled:
-    """Merge labels of the same atom; raise ContradictionError for labels that differ, or that hard statements
-    exclude."""
-    unknowns = layer.problem.unknowns
+    """Merge labels of the same atom; raise ContradictionError for labels that differ, or are not
+    ``possible`` by hard statements."""
     pairs = np.unique(np.stack([codes, values], axis=1), axis=0)
     codes, values = pairs[:, 0], pairs[:, 1]
     again = np.flatnonzero(codes[1:] == codes[:-1])
-    width = world.program.value_count(name)
-    settled = unknowns.tables[name].settled(torch.zeros(layer.shapes[name])).numpy()
-    if unknowns.tables[name].true_or_false:
-        settled = np.stack([-settled, settled], axis=-1)
-    excluded = np.flatnonzero(settled.reshape(-1, width)[codes, values] == -math.inf)
+    excluded = np.flatnonzero(~possible.numpy()[codes, values])
     wrong = np.concatenate([again, excluded])
     if len(wrong):
         literal = world.evidence.literal_text(name, codes[wrong])

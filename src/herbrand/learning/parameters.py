@@ -17,7 +17,7 @@ from herbrand.language.syntax import Value
 from herbrand.language.written_weights import Key
 from herbrand.program.evidence import arguments_of
 from herbrand.program.program import Program
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 
 class Parameters:
@@ -64,4 +64,4 @@ def weight_constants(weight: int, rows: np.ndarray, program: Program) -> list[tu
     domains = [program.domain(name) for name in program.weights[weight].by]
     indices = arguments_of(rows, [len(domain) for domain in domains])
     columns = [domain.values_at(index) for domain, index in zip(domains, indices, strict=True)]
-    return list(rows_of(columns, len(rows)))
+    return list(zipped(columns, len(rows)))

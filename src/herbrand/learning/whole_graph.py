@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -108,13 +107,9 @@ class WholeLessons:
 
 def _possible(layer: LogicLayer, latent: Mapping[str, np.ndarray], widest: int) -> Tensor:
     """Mask of the values [atom, value] of latent atoms that facts and hard statements allow."""
-    unknowns = layer.problem.unknowns
-    logits = unknowns.settled({name: torch.zeros(shape) for name, shape in layer.shapes.items()})
+    allowed = layer.problem.unknowns.possible()
     parts = [torch.empty((0, widest), dtype=torch.bool)]
     for name, codes in latent.items():
-        table = logits[name]
-        if unknowns.tables[name].true_or_false:
-            table = torch.stack([-table, table], -1)
-        possible = (table != -math.inf).reshape(-1, table.shape[-1])[torch.from_numpy(codes)]
+        possible = allowed[name][torch.from_numpy(codes)]
         parts.append(torch.nn.functional.pad(possible, (0, widest - possible.shape[1]), value=True))
     return torch.cat(parts)

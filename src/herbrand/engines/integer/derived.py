@@ -34,7 +34,7 @@ from herbrand.language.syntax import Operator
 from herbrand.program.dependencies import derived_by, only_count, unusable_by
 from herbrand.program.evidence import arguments_of
 from herbrand.program.ground import Ground
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 LARGEST = 10**8
 """Limit of totals in units of their finest step; above, they are near the solver's rounding."""
@@ -113,7 +113,7 @@ class Derived:
         codes = self._ground.atoms.codes.get(name, np.empty(0, np.int64))
         columns = [column.tolist() for column in arguments_of(codes, evidence.sizes(name))]
         values = range(self._ground.program.value_count(name) if evidence.is_valued(name) else 0)
-        for row in rows_of(columns, len(codes)):
+        for row in zipped(columns, len(codes)):
             yield from ((name, (*row, value)) for value in values) if values else [(name, row)]
 
     def _place(self, atom: Atom) -> tuple[int, int]:

@@ -68,6 +68,16 @@ class Unknowns:
         """Log-odds of all atoms, with evidence and ties put in: those of :meth:`marginals`."""
         return self.agreed({name: table.settled(logits[name]) for name, table in self.tables.items()})
 
+    def possible(self) -> dict[str, Tensor]:
+        """Whether evidence and hard statements leave each value to each atom [atom, value]."""
+        settled = self.settled({name: torch.zeros(table.shape) for name, table in self.tables.items()})
+        return {
+            name: torch.stack([-logits, logits], -1).reshape(-1, 2) > -math.inf
+            if self.tables[name].true_or_false
+            else logits.reshape(-1, logits.shape[-1]) > -math.inf
+            for name, logits in settled.items()
+        }
+
     def gathered(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         """The messages (log-odds), with those to tied atoms added to their leaders'."""
         gathered = dict(fields)

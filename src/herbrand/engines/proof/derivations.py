@@ -20,7 +20,7 @@ from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Answers, State, Table
 from herbrand.errors import BudgetError
 from herbrand.program.clauses import Clause, Lookup
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 MOST_INSTANCES = 300_000
 """Most instances in a graph of proofs."""
@@ -186,8 +186,8 @@ class _Search:
         lookups = [part for part in clause.body if isinstance(part, Lookup)]
         parts = [self._parts(part, columns, left, len(table)) for part in lookups]
         variables = clause.variables()
-        bindings = rows_of([[(name, value) for value in columns[name]] for name in variables], len(table))
-        rows = zip(table.columns[0].tolist(), bindings, rows_of(parts, len(table)), strict=True)
+        bindings = zipped([[(name, value) for value in columns[name]] for name in variables], len(table))
+        rows = zip(table.columns[0].tolist(), bindings, zipped(parts, len(table)), strict=True)
         return [(number, Instance(clause, binding, rest)) for number, binding, rest in rows]
 
     def _parts(
@@ -195,7 +195,7 @@ class _Search:
     ) -> list[Node] | list[Fact]:
         """The node or fact of an atom of the body, for each row."""
         name = literal.predicate
-        rows = rows_of([columns[argument] for argument in literal.arguments], count)
+        rows = zipped([columns[argument] for argument in literal.arguments], count)
         if literal.stated or not self._plans.is_queried(name):
             index = self._plans.program.relation(name).index(tuple(range(len(literal.arguments))))
             keys = [np.array(columns[argument], np.int64) for argument in literal.arguments]

@@ -44,7 +44,7 @@ from herbrand.program.clauses import Clause
 from herbrand.program.derive import FactRelations
 from herbrand.program.independent_steps import Steps, evaluation_of, steps_of
 from herbrand.relations.memory import Memory
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 MORE, FEW = 2, 50
 """Limit of the instances of a program that counts no calls: ``MORE`` times (the instances of the one that
@@ -105,7 +105,7 @@ class PossibleWorlds:
         places = index.entries(np.arange(first[0], first[0] + counts[0]))
         chances = np.ones(len(places)) if relation.weights is None else relation.weights[places]
         columns = [column[places].tolist() for column in relation.columns]
-        yield from zip(rows_of(columns, len(places)), chances.tolist(), strict=True)
+        yield from zip(zipped(columns, len(places)), chances.tolist(), strict=True)
 
     def owner(self, predicate: str) -> str:
         """The predicate whose facts are under a name."""

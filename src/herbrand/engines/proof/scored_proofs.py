@@ -29,7 +29,7 @@ from herbrand.engines.proof.scored_answers import (
 from herbrand.engines.proof.sources import OneOf, Row, Sources, Used
 from herbrand.engines.proof.unrolled import GroundProofs
 from herbrand.program.choice_instances import chosen_by
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 ProofUse = tuple[Used, ...]
 """The choices that a proof uses, without repetition."""
@@ -50,7 +50,7 @@ class ScoredProofs:
         program, types = self._proof.program, self._shape.clause.types
         sizes = [program.sizes[types[name]] for name in self._shape.found]
         goal = self._proof.plans.with_goal(self._shape.clause)
-        for row in sorted(rows_of([column.tolist() for column in answers.columns[1:]], len(answers))):
+        for row in sorted(zipped([column.tolist() for column in answers.columns[1:]], len(answers))):
             graph, root = self._ground.of(goal, (*inputs, *row))
             for part in (
                 part for own in graph.instances.values() for instance in own for part in instance.parts

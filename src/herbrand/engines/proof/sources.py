@@ -17,7 +17,7 @@ from herbrand.engines.circuit.grounding import Row
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.language.syntax import Rule
 from herbrand.program.choice_instances import chosen_by
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 
 class Used(NamedTuple):
@@ -65,7 +65,7 @@ class Sources:
         by_row: dict[tuple[str, Row], int] = {}
         for name in self.scored:
             relation = self.program.relation(name)
-            rows = rows_of([column.tolist() for column in relation.columns], relation.count)
+            rows = zipped([column.tolist() for column in relation.columns], relation.count)
             by_row |= {(name, row): self.starts[name] + place for place, row in enumerate(rows)}
         return by_row
 

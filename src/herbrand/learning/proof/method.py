@@ -38,7 +38,7 @@ from herbrand.learning.proof.training import STEPS, Training
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.steps import mark_of, run_steps
 from herbrand.nn.rule_weights import RuleWeights, relearned_rules
-from herbrand.row_keys import rows_of
+from herbrand.row_keys import zipped
 
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
@@ -174,5 +174,5 @@ def _listed(weights: RuleWeights) -> Iterator[LearnedWeight]:
     for rule, weight in weights.rule_weights():
         yield LearnedWeight(statement_text(rule), {}, weight)
     for name, tensor in weights.facts().items():
-        for row, weight in zip(rows_of(weights.rows(name), len(tensor)), tensor.tolist(), strict=True):
+        for row, weight in zip(zipped(weights.rows(name), len(tensor)), tensor.tolist(), strict=True):
             yield LearnedWeight(show_atom(name, row), {}, weight)
