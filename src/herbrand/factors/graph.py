@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -273,6 +274,18 @@ class Somes:
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Number of the factor of each target."""
+        return {axis: place for place, axis in enumerate(self.targets.tolist())}
+
+    def members_of(self, target: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The axes that make a target true, and the values of each for which they do."""
+        number = self.places[target]
+        own = slice(*self.pointers[number : number + 2])
+        for axis, pattern in zip(self.members[own].tolist(), self.patterns[own].tolist(), strict=True):
+            yield axis, self.allowed[pattern]
 
     def with_targets(self, target: Array, member: Array) -> Array:
         """Merge values of targets and of members factor by factor, the target first."""

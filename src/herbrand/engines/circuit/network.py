@@ -63,16 +63,13 @@ class WeightedConstraints:
 
     def with_helpers(self, somes: Somes, literals_of: LiteralsOf) -> LiteralsOf:
         """Gives the literals of all axes: a helper is true where some member has an allowed value."""
-        places = {axis: place for place, axis in enumerate(somes.targets.tolist())}
 
         @cache
         def made(axis: int) -> list[int]:
-            if axis not in places:
+            if axis not in somes.places:
                 return literals_of(axis)
-            own = slice(*somes.pointers[places[axis] : places[axis] + 2])
-            members = zip(somes.members[own].tolist(), somes.patterns[own].tolist(), strict=True)
             literal = self.net.either(
-                [self.among(made(member), somes.allowed[pattern]) for member, pattern in members]
+                [self.among(made(member), allowed) for member, allowed in somes.members_of(axis)]
             )
             return [negated(literal), literal]
 

@@ -232,7 +232,6 @@ class Events:
 
     def __init__(self, cases: Cases, leaders: Leaders) -> None:
         self.leaders, self.somes, self.sizes = leaders, cases.somes, cases.sizes.tolist()
-        self.made = {axis: place for place, axis in enumerate(cases.somes.targets.tolist())}
         self.pieces: dict[int, tuple[Event, ...]] = {}
 
     def of(self, columns: Columns) -> Iterator[tuple[int, Event]]:
@@ -247,7 +246,7 @@ class Events:
         literals: dict[int, Values] = {}
         blocks: list[tuple[bool, tuple[Event, ...]]] = []
         for axis, allowed in row:
-            if axis in self.made:
+            if axis in self.somes.places:
                 blocks.append((1 in allowed, self._pieces_of(axis)))
                 continue
             number, values = self.leaders.literal(axis, allowed)
@@ -260,8 +259,8 @@ class Events:
         """The events of which at least one happens where a helper is true."""
         if helper not in self.pieces:
             rows = (
-                self._none_of(axis) if axis in self.made and 1 not in allowed else [(axis, allowed)]
-                for axis, allowed in self._members(helper)
+                self._none_of(axis) if axis in self.somes.places and 1 not in allowed else [(axis, allowed)]
+                for axis, allowed in self.somes.members_of(helper)
             )
             self.pieces[helper] = tuple(e for row in rows if (e := self._event(row)) is not None)
         return self.pieces[helper]
@@ -269,13 +268,8 @@ class Events:
     def _none_of(self, helper: int) -> list[tuple[int, Allowed]]:
         """The literals that all hold where a helper is false; a piece of several literals is such a negated
         helper."""
-        return [(axis, other_values(self.sizes[axis], barred)) for axis, barred in self._members(helper)]
-
-    def _members(self, helper: int) -> Iterator[tuple[int, Allowed]]:
-        """The axes that make a helper true, and the values of each for which they do."""
-        own = slice(*self.somes.pointers[self.made[helper] :][:2])
-        for axis, pattern in zip(self.somes.members[own].tolist(), self.somes.patterns[own], strict=True):
-            yield axis, self.somes.allowed[pattern]
+        members = self.somes.members_of(helper)
+        return [(axis, other_values(self.sizes[axis], barred)) for axis, barred in members]
 
 
 def merged_rows(

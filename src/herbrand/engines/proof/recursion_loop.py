@@ -205,10 +205,8 @@ def _moves(
 
 
 def _factor(part: AddedSlot, runner: Runner) -> float:
-    clause = part.clause
-    if clause is None or clause.weight is None or clause.rule is None:
-        return 1.0
-    return runner.arithmetic.rule_weight(clause.weight, clause.rule)
+    weight = None if part.clause is None else runner.rule_weight(part.clause)
+    return 1.0 if weight is None else weight
 
 
 def _relations(recursion: LinearRecursion, runner: Runner) -> rounds.Relations:

@@ -22,7 +22,7 @@ from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.table import ROW, Answers, Grid, Questions, State, Table, as_state, empty, grouped
 from herbrand.errors import BudgetError
 from herbrand.language.formulas import ORDERS
-from herbrand.program.clauses import Compared, Measured, OneOf
+from herbrand.program.clauses import Clause, Compared, Measured, OneOf
 from herbrand.program.clauses import Test as Condition
 from herbrand.row_keys import each_in
 
@@ -139,10 +139,14 @@ class Runner:
 
     def weighed(self, plan: ClausePlan, state: State) -> State:
         """The state times the rule's weight."""
-        clause = plan.clause
+        weight = self.rule_weight(plan.clause)
+        return state if weight is None else state.scaled(weight, self.arithmetic)
+
+    def rule_weight(self, clause: Clause) -> Values | None:
+        """Weight of a clause's rule, ``None`` without any."""
         if clause.weight is None or clause.rule is None:
-            return state
-        return state.scaled(self.arithmetic.rule_weight(clause.weight, clause.rule), self.arithmetic)
+            return None
+        return self.arithmetic.rule_weight(clause.weight, clause.rule)
 
     def passed(self, step: Ask, state: State) -> State:
         """The state as a frontier (row, inputs...) of the predicate that a step calls."""
