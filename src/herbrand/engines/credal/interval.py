@@ -1,7 +1,8 @@
 """The interval of one query over one part of a network, each end a proved optimum or a proved outer bound.
 
-Networks of separate rows have their ends at vertices (:mod:`.vertices`); others are programs
-(:mod:`.branch_and_bound`).
+Networks of separate rows have their ends at vertices (:mod:`.vertices`). Others are programs
+(:mod:`.branch_and_bound`), except where few rows and sentences of products are searched by corners
+(:mod:`.corner_search`).
 
 A condition is no constraint: ``P(q | e)`` ranges over the distributions with P(e) > 0. Since all but one of a
 table program's rows are homogeneous, P(true) = 1 is exchanged for P(e) = 1 (Charnes and Cooper): then
@@ -24,6 +25,8 @@ import numpy as np
 from herbrand.budget import allowed_bytes, readable
 from herbrand.engines.credal.branch_and_bound import TOLERANCE, End, InfeasibleError, Watch, optimum
 from herbrand.engines.credal.cluster_program import Linear, TableProgram, clusters_of, table_program
+from herbrand.engines.credal.corner_masses import corner_masses
+from herbrand.engines.credal.corner_search import corner_end
 from herbrand.engines.credal.masses import Masses, related, separate_masses
 from herbrand.engines.credal.network_part import MOST_KEPT, NetworkPart
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
@@ -122,7 +125,7 @@ def _gap(reached: float, bound: float) -> float:
 def ends_of(
     part: NetworkPart, query: LocalQuery, clock: Clock, ends_left: int = 2, *, at_vertices: bool = True
 ) -> Ends:
-    """Compute both ends of a query: at vertices if rows are separate and ``at_vertices``, else by a program.
+    """Compute both ends of a query: at vertices or by corners if ``at_vertices``, else by a program.
 
     Raises ``InfeasibleError`` or :class:`ImpossibleConditionError`.
     """
@@ -131,11 +134,31 @@ def ends_of(
         lower = _at_vertices(masses, True, clock, ends_left)
         return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
     tables = table_program(part, [query.atoms])
+    lower, upper = _at_corners(part, tables, query, clock, ends_left) if at_vertices else (None, None)
+    if lower is not None and upper is not None:
+        return Ends(lower, upper)
     program, objective = _asked(tables, query, clock, ends_left)
-    return Ends(
-        _end(program, objective, query, True, clock, ends_left),
-        _end(program, objective, query, False, clock, ends_left - 1),
-    )
+    if lower is None:
+        lower = _end(program, objective, query, True, clock, ends_left)
+    return Ends(lower, _end(program, objective, query, False, clock, ends_left - 1))
+
+
+def _at_corners(
+    part: NetworkPart, tables: TableProgram, query: LocalQuery, clock: Clock, ends_left: int
+) -> tuple[End | None, End | None]:
+    """The ends that little work at the corners of boxes proves, in a network of few rows with products.
+
+    Where it does not prove the lower end, the upper one is not tried.
+    """
+    masses = corner_masses(part, query.atoms, query.event, query.given)
+    if masses is None or not len(tables.program.products):
+        return None, None
+    until = time.monotonic() + clock.seconds(ends_left)
+    lower = corner_end(masses, least=True, tolerance=clock.tolerance, until=until)
+    if lower is None:
+        return None, None
+    upper = corner_end(masses, least=False, tolerance=clock.tolerance, until=until)
+    return _within(lower), None if upper is None else _within(upper)
 
 
 def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> End:
