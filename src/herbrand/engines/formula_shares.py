@@ -3,13 +3,15 @@
 The probability of a formula over a few atoms is a sum of entries of their joint distribution: a table of
 zeros over the atoms changes nothing, and the gradient by its entries is that distribution. So many
 formulas are read from one elimination, as long as their tables do not make it wide; if they do, it is
-done for each half of them. A formula with helpers, or with many cases, is made hard, and the
-log-partition is computed again.
+done for each half of them. Atoms that were summed out as leaves need no table: they hang from others
+(:mod:`.leaf_joints`). Nor do atoms of different components, which are independent. A formula with
+helpers, or with many cases, is made hard, and the log-partition is computed again.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,6 +22,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Eliminated, Elimination, planned, planned_entirely
+from herbrand.engines.leaf_joints import Scope, hung
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
 from herbrand.factors.ground_graph import ground_cases, ground_graph
@@ -49,10 +52,6 @@ FEW = 1e7
 
 GRADIENT = 4
 """Cost of all shares, in partitions."""
-
-
-Scope = tuple[int, ...]
-"""Numbers of atoms, ascending."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +150,39 @@ class FormulaShares:
 
     def _joint(self, scopes: Sequence[Scope]) -> dict[Scope, Array]:
         """Joint shares of the values of each scope; scopes that are better computed alone are left out."""
+        each = hung(self.elimination.leaves, self.elimination.graph.sizes, scopes)
+        anchors = {part for own in each for part in self._by_component(own.anchors)}
+        shares = {scope: self._own(scope) for scope in anchors if len(scope) < 2}
+        shares |= self._in_core(sorted(scope for scope in anchors if len(scope) > 1))
+        return {
+            scope: own.shares(self._independent(own.anchors, shares))
+            for scope, own in zip(scopes, each, strict=True)
+            if all(part in shares for part in self._by_component(own.anchors))
+        }
+
+    def _by_component(self, scope: Scope) -> list[Scope]:
+        """The atoms of a scope that some component of the network has, for each component."""
+        labels = self.elimination.core.labels
+        parts: dict[int, list[int]] = defaultdict(list)
+        for atom in scope:
+            parts[int(labels[atom])].append(atom)
+        return [tuple(part) for part in parts.values()]
+
+    def _independent(self, scope: Scope, shares: dict[Scope, Array]) -> Array:
+        """Joint shares of a scope: the product of those of its components, an axis for each atom."""
+        terms: list[Array | list[int]] = []
+        for part in self._by_component(scope):
+            terms += [shares[part], [scope.index(atom) for atom in part]]
+        return np.einsum(*terms, list(range(len(scope))))
+
+    def _in_core(self, scopes: Sequence[Scope]) -> dict[Scope, Array]:
+        """The same for scopes whose atoms are all in the core, in one component each."""
         if len(scopes) < 2:
             return {}
         elimination = self._with_tables(scopes)
         if elimination is None:
             half = len(scopes) // 2
-            return self._joint(scopes[:half]) | self._joint(scopes[half:])
+            return self._in_core(scopes[:half]) | self._in_core(scopes[half:])
         _, shares = elimination.joint_shares(elimination.values)
         first = elimination.graph.factor_count - len(scopes)
         begins = elimination.table_places[first:]
@@ -167,11 +193,13 @@ class FormulaShares:
         }
 
     def _with_tables(self, scopes: Sequence[Scope]) -> Elimination | None:
-        """Elimination of the components of these atoms with a table of zeros over each scope; None if it
-        costs more than one elimination for each scope."""
+        """Elimination of the core's components of these atoms with a table of zeros over each scope; None if
+        it costs more than one elimination for each scope."""
         core = self.elimination.core
         joint = Assembly(core.graph.sizes)
-        joint.add_tables_of(core.graph, np.arange(core.graph.axis_count))
+        joint.add_tables_of(
+            core.graph._replace(unary=core.unary), np.arange(core.graph.axis_count), core.factors
+        )
         for scope in scopes:
             shape = core.graph.sizes[list(scope)]
             joint.add_tables(Tables(np.array([scope]), np.zeros(1, np.int64), np.zeros((1, *shape))))
