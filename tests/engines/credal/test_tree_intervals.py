@@ -11,9 +11,10 @@ import pytest
 
 import herbrand as hb
 from herbrand.engines.credal import exact
-from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.interval import Clock, ends_of, vertex_ends
+from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.network_query import NetworkQuestion
-from herbrand.engines.credal.question import ImpossibleGivenError
+from herbrand.engines.credal.question import BoundQuestion, ImpossibleGivenError, read_bound_question
 from herbrand.engines.credal.tree_intervals import Forward, forward
 from herbrand.graphs import reached
 from tests.engines.credal.ariel.networks import bayesian, conditionals, random_parents
@@ -195,3 +196,54 @@ def test_large_forests_are_exact_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     sound = model.bound(engine="ariel")
     assert found.lower == pytest.approx(sound.lower, abs=1e-6)
     assert found.upper == pytest.approx(sound.upper, abs=1e-6)
+
+
+QUERIES = [
+    "x0 and x1",
+    "x5 and not x3",
+    "x4 | x5",
+    "x2 xor x4 | x1 or x3",
+    "x5 | x0 and not x2",
+    "x1 and x3 | x5",
+]
+
+
+@pytest.mark.parametrize("seed", long(range(60), 12))
+def test_a_query_is_cut_above_atoms_that_separate_it(seed: int) -> None:
+    """The same ends as with all rows above them; every value that is reached lies between."""
+    text, _, _ = drawn(seed, 6)
+    program = hb.Model(hb.parse(text)).program
+    network = credal_network(program)
+    cut = 0
+    for query in read_bound_question(QUERIES, Lowering.over(program)).queries:
+        asked = NetworkQuestion(network, BoundQuestion((query,)), True)
+        part, local = asked.part_of(query)
+        whole = ends_of(part, local, Clock())
+        masses = asked.masses_of(query)
+        assert masses is not None and whole.proved
+        found = vertex_ends(masses, Clock())
+        assert (found.lower.bound, found.upper.bound) == pytest.approx(
+            (whole.lower.bound, whole.upper.bound), rel=2e-6
+        )
+        assert found.proved and found.lower.value is not None and found.upper.value is not None
+        assert whole.lower.bound <= found.lower.value * (1 + 1e-12)
+        assert whole.upper.bound >= found.upper.value * (1 - 1e-12)
+        cut += len(part.below_cuts(local.atoms)[1])
+    assert cut
+
+
+def test_neighbours_far_down_a_chain_depend_on_few_rows() -> None:
+    count = 40
+    lines = ["P(x0) in [0.3, 0.5]"]
+    for one in range(1, count):
+        lines += [f"P(x{one} | x{one - 1}) in [0.6, 0.7]", f"P(x{one} | not x{one - 1}) in [0.2, 0.3]"]
+    program = hb.Model(hb.parse("\n".join(lines))).program
+    (query,) = read_bound_question([f"x{count - 2} and x{count - 1}"], Lowering.over(program)).queries
+    asked = NetworkQuestion(credal_network(program), BoundQuestion((query,)), True)
+    masses = asked.masses_of(query)
+    assert masses is not None and len(masses.fixed) == 3
+    lower, upper = 0.3, 0.5
+    for _ in range(count - 2):
+        lower, upper = 0.6 * lower + 0.2 * (1 - lower), 0.7 * upper + 0.3 * (1 - upper)
+    found = vertex_ends(masses, Clock())
+    assert (found.lower.bound, found.upper.bound) == pytest.approx((0.6 * lower, 0.7 * upper), rel=1e-12)

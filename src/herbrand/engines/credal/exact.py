@@ -36,9 +36,9 @@ from herbrand.engines.credal.interval import (
     ends_of,
     is_consistent,
     size_of,
+    vertex_ends,
 )
 from herbrand.engines.credal.markov import components, graph_of
-from herbrand.engines.credal.masses import separate_masses
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.network_part import NetworkPart
 from herbrand.engines.credal.network_query import NetworkQuestion, network_question
@@ -124,11 +124,11 @@ class Exact:
                 if asked.closed_form(query) is not None:
                     seconds += SECONDS_IN_CLOSED_FORM
                     continue
-                part, local = asked.part_of(query)
-                masses = separate_masses(part, local.atoms, local.event, local.given)
+                masses = asked.masses_of(query)
                 if masses is not None:
                     seconds, width = seconds + masses.seconds, max(width, masses.width)
                     continue
+                part, local = asked.part_of(query)
                 size = size_of(part, local)
                 size.check(within.memory, query.text)
                 seconds += size.seconds
@@ -245,15 +245,19 @@ class Exact:
         known = asked.closed_form(query)
         if known is not None:
             return Ends(*known)
+        soon = replace(clock, most=min(clock.most, AT_FIRST))
+        ends = self._at_vertices(asked, query, soon, ends_left)
+        if ends is not None and ends.proved:
+            return ends
         part, local = asked.part_of(query)
         with _naming_statements(asked, query, part, clock):
             size = size_of(part, local)
-            rows = separate_masses(part, local.atoms, local.event, local.given) is not None
+            rows = ends is not None
             if not rows:
                 size.check(self.budget.memory, query.text)
             again = (rows or size.products > 0) and size.fits(self.budget.memory)
-            soon = replace(clock, most=min(clock.most, AT_FIRST)) if again else clock
-            ends = ends_of(part, local, soon, ends_left)
+            if ends is None or not again:
+                ends = ends_of(part, local, soon if again else clock, ends_left)
             if ends.proved:
                 return ends
             near = self._near(asked, seeds, query)
@@ -262,6 +266,18 @@ class Exact:
                 confined = ends_of(*parts, clock, ends_left, at_vertices=False)
                 ends = confined.within(ends.lower.bound, ends.upper.bound)
             return ends.within(*near)
+
+    def _at_vertices(
+        self, asked: NetworkQuestion, query: BoundQuery, clock: Clock, ends_left: int
+    ) -> Ends | None:
+        """The ends of a query in a network of separate rows; ``None`` in any other."""
+        masses = asked.masses_of(query)
+        if masses is None:
+            return None
+        try:
+            return vertex_ends(masses, clock, ends_left)
+        except ImpossibleConditionError:
+            raise asked.impossible(query) from None
 
     def _near(self, asked: NetworkQuestion, seeds: Seeds, query: BoundQuery) -> tuple[float, float]:
         """The interval that messages prove for a query."""

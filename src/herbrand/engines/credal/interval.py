@@ -131,8 +131,7 @@ def ends_of(
     """
     masses = separate_masses(part, query.atoms, query.event, query.given) if at_vertices else None
     if masses is not None:
-        lower = _at_vertices(masses, True, clock, ends_left)
-        return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
+        return vertex_ends(masses, clock, ends_left)
     tables = table_program(part, [query.atoms])
     lower, upper = _at_corners(part, tables, query, clock, ends_left) if at_vertices else (None, None)
     if lower is not None and upper is not None:
@@ -161,10 +160,19 @@ def _at_corners(
     return _within(lower), None if upper is None else _within(upper)
 
 
-def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> End:
-    """Search the vertices of a network of separate rows for one end."""
+def vertex_ends(masses: Masses, clock: Clock, ends_left: int = 2) -> Ends:
+    """Both ends of a query in a network of separate rows.
+
+    Raises :class:`ImpossibleConditionError`.
+    """
     if not masses.possible:
         raise ImpossibleConditionError
+    lower = _at_vertices(masses, True, clock, ends_left)
+    return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
+
+
+def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> End:
+    """Search the vertices of a network of separate rows for one end."""
     until = time.monotonic() + clock.seconds(ends_left)
     return vertex_end(related(masses), least, clock.tolerance, until)
 

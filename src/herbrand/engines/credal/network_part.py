@@ -20,7 +20,7 @@ Two kinds of atoms are left out of that part, and no others:
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,7 +31,7 @@ from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.rounding import complement
 from herbrand.engines.credal.shape import spread
-from herbrand.graphs import component_of
+from herbrand.graphs import component_of, reached
 
 CaseBound = tuple[np.ndarray, float, float]
 """Mask of the cases of the parents that a sentence is about, and its interval."""
@@ -183,9 +183,34 @@ class NetworkPart:
                 if stays.issuperset(near):
                     waiting += set(near) - kept
                     kept.update(near)
-        numbers = sorted({n for atom in kept for n in self.mentions[atom]})
-        inside = (s for n in numbers if kept.issuperset((s := self.sentences[n]).atoms))
-        return self._restricted(sorted(kept), inside)
+        return self._restricted(sorted(kept), self._within(kept))
+
+    def below_cuts(self, queried: Collection[int]) -> tuple[NetworkPart, tuple[int, ...]]:
+        """The part on which a query in a tree depends, cut above atoms, and these by their numbers in it.
+
+        An atom above which nothing is queried, or has another way to the query, separates all of that from
+        the query. Its own sentences, which name its parents, are left out.
+        """
+        above_first = reached(queried, self.graph.parents)[::-1]
+        ways = Counter(parent for atom in above_first for parent in self.graph.parents(atom))
+        cut: dict[int, bool] = {}
+        for atom in above_first:
+            cut[atom] = all(
+                parent not in queried and ways[parent] == 1 and cut[parent]
+                for parent in self.graph.parents(atom)
+            )
+        kept = sorted(reached(queried, lambda atom: () if cut[atom] else self.graph.parents(atom)))
+        numbers = {atom: place for place, atom in enumerate(kept)}
+        inside = self._within(set(kept))
+        cuts = tuple(numbers[atom] for atom in kept if cut[atom] and self.graph.parents(atom))
+        return self._restricted(kept, inside), cuts
+
+    def _within(self, kept: Collection[int]) -> Iterator[Sentence]:
+        """The sentences that name only these atoms, in order."""
+        for number in sorted({number for atom in kept for number in self.mentions[atom]}):
+            sentence = self.sentences[number]
+            if all(atom in kept for atom in sentence.atoms):
+                yield sentence
 
     def without_barren(self) -> NetworkPart:
         """The part without its barren atoms, which can be added to any distribution of the others."""

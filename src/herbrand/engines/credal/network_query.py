@@ -15,6 +15,7 @@ import numpy as np
 from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.interval import LocalQuery
 from herbrand.engines.credal.markov import Graph
+from herbrand.engines.credal.masses import Masses, masses_of, separate_masses, separate_tables
 from herbrand.engines.credal.nearby_facts import NearbyFacts
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.network_part import MOST_KEPT, NetworkPart, whole_part
@@ -136,6 +137,36 @@ class NetworkQuestion:
         return lru_cache(MOST_KEPT)(self._made_part)
 
     def _made_part(self, query: BoundQuery) -> tuple[NetworkPart, LocalQuery]:
+        about = self._about(query)
+        part = about.joined.depended_on(about.joined.local(about.atoms))
+        return part, about.within(part)
+
+    @cached_property
+    def masses_of(self) -> Callable[[BoundQuery], Masses | None]:
+        """The masses of a query in a network of separate rows; ``None`` where they are not, or are too large.
+
+        In a tree in closed form, an atom that separates all above it from the query has its interval as its
+        only row: what lies above decides its probability, independently of all rows below.
+        """
+        return lru_cache(MOST_KEPT)(self._made_masses)
+
+    def _made_masses(self, query: BoundQuery) -> Masses | None:
+        about = self._about(query)
+        if about.atoms and self.forward.settled[list(about.atoms)].all():
+            part, cuts = about.joined.below_cuts(about.joined.local(about.atoms))
+            tables = separate_tables(part)
+            if tables:
+                tables = [
+                    self.forward.row(part.names[atom]) if atom in cuts else table
+                    for atom, table in enumerate(tables)
+                ]
+                local = about.within(part)
+                return masses_of(tables, local.atoms, local.event, local.given)
+        part, local = self.part_of(query)
+        return separate_masses(part, local.atoms, local.event, local.given)
+
+    def _about(self, query: BoundQuery) -> _About:
+        """What a query is about, conditioned on facts."""
         query = self._related(query)
         facts = self.facts.relevant_to(query.atoms)
         touched = sorted({self._piece[atom] for atom in (*query.atoms, *facts)})
@@ -150,10 +181,7 @@ class NetworkQuestion:
                 f"exact engine takes {MOST_ATOMS}",
                 hint="--engine ariel takes more",
             )
-        joined = _joined([self.pieces[piece] for piece in touched])
-        part = joined.depended_on(joined.local(atoms))
-        holds = [GroundFormula.of(shape).table(atoms) for shape in (event, given)]
-        return part, LocalQuery(part.local(atoms), holds[0], None if given == TRUE else holds[1])
+        return _About(_joined([self.pieces[piece] for piece in touched]), atoms, event, given)
 
     def _related(self, query: BoundQuery) -> BoundQuery:
         """The query with only the part of its condition that matters to it."""
@@ -191,6 +219,21 @@ class NetworkQuestion:
     def impossible(self, query: BoundQuery) -> ImpossibleGivenError:
         """The error that the condition of a query has upper probability 0."""
         return cannot_be_given(query, bool(self.facts.relevant_to(query.atoms)))
+
+
+@dataclass(frozen=True, eq=False)
+class _About:
+    """Event and condition over atoms of the network, and the pieces that they touch, joined."""
+
+    joined: NetworkPart
+    atoms: tuple[int, ...]
+    event: Shape
+    given: Shape
+
+    def within(self, part: NetworkPart) -> LocalQuery:
+        """The query over the atoms of a part of these pieces."""
+        event, given = (GroundFormula.of(shape).table(self.atoms) for shape in (self.event, self.given))
+        return LocalQuery(part.local(self.atoms), event, None if self.given == TRUE else given)
 
 
 @lru_cache(maxsize=1)

@@ -26,8 +26,9 @@ import numpy as np
 
 from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.markov import Arrows, components, graph_of
+from herbrand.engines.credal.masses import RowTable
 from herbrand.engines.credal.network import Network, SentenceGroup
-from herbrand.engines.credal.rounding import UNIT, complement
+from herbrand.engines.credal.rounding import UNIT, Enclosure, complement
 from herbrand.engines.credal.shape import literals_of
 from herbrand.graphs import reached
 from herbrand.loops import chosen, loop
@@ -69,6 +70,13 @@ class Forward:
                 float(numbers[atom]) for numbers in (self.lower, self.upper, self.least, self.most)
             )
         return End(lower, least, 0), End(upper, most, 0)
+
+    def row(self, atom: int) -> RowTable:
+        """An atom's probability as a row without parents, whose ends are enclosed by both roundings."""
+        low, high = ((self.lower, self.most), (self.least, self.upper))
+        true = Enclosure(*(np.array([[end[atom]] for end in ends]) for ends in (low, high)))
+        false = Enclosure(complement(true.high).low, complement(true.low).high)
+        return RowTable((), true, false, np.array([bool(true.low[0, 0] == true.high[1, 0])]))
 
     def _possible(self, known: Mapping[int, bool]) -> bool:
         """Whether ancestors of one atom can have these values: different rows decide each of them."""
