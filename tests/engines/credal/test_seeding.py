@@ -73,7 +73,8 @@ def test_ends_of_rows_that_are_not_proved_at_once_are_not_wider_than_messages(
     query = "P(y | f0 and not f1 and f2 and not f3)"
     (messages,) = model.bound(query, engine="ariel").rows()
     stopped = End(0.0, None, 0, proved=False), End(1.0, None, 0, proved=False)
-    monkeypatch.setattr("herbrand.engines.credal.exact.ends_of", lambda *_, **__: Ends(*stopped))
+    for search in ("ends_of", "vertex_ends"):
+        monkeypatch.setattr(f"herbrand.engines.credal.exact.{search}", lambda *_, **__: Ends(*stopped))
     found = model.bound(query, engine="exact", time_limit=600)
     (row,) = found.rows()
     assert (row.lower, row.upper) == (messages.lower, messages.upper) and 0 < row.lower < row.upper < 1
