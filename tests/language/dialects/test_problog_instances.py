@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import Atom, Constant
+from herbrand.language.dialects.problog import instances
+from herbrand.language.dialects.problog.goals import value_of
+from herbrand.language.syntax import Atom, Constant, Theory
 from tests.language.dialects.test_problog_calls import (
     ALWAYS,
     BODIES,
@@ -92,6 +96,55 @@ def test_bodies_that_have_no_meaning_are_refused(text: str, said: str) -> None:
         read_theory_text(text, "pl")
 
 
+def asked_constants(theory: Theory) -> list[Constant]:
+    atoms = [query.formula for query in theory.queries if isinstance(query.formula, Atom)]
+    return [term for atom in atoms for term in atom.arguments if isinstance(term, Constant)]
+
+
+ENDLESS = [
+    "n(0). n(Y) :- n(X), Y is X + 1. query(b(X)) :- n(X).",
+    "n(0). n(Y) :- e, n(X), Y is X - 2. 0.3::e. query(b(X)) :- n(X), X > -3.",
+    "n(0, a). n(0, b). n(Y, Z) :- n(X, Z), d(Z), Y is 1 + X. d(b). query(b(X)) :- n(X, _).",
+    "m(X) :- Y is X + 1, m(Y). query(b(1)) :- m(1).",
+    "m(9). m(X) :- e, Y is X - 1, m(Y). 0.3::e. query(b(1)) :- m(1).",
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_counting_without_end_is_seen_at_its_first_round(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many numbers may be computed: each round makes the next."""
+    computed = []
+
+    def counted(*given: Any) -> Any:
+        computed.append(given)
+        return value_of(*given)
+
+    monkeypatch.setattr(instances, "value_of", counted)
+    with pytest.raises(LanguageError, match="more than 100,000 numbers are computed here: the recursion has"):
+        read_theory_text(f"0.5::b(1). {text}", "pl")
+    assert len(computed) < 10
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("n(0). n(Y) :- n(X), X < 3, Y is X + 1.", {0, 1, 2, 3}),
+        ("n(0). n(Y) :- n(X), Y is X + 1, Y < 3.", {0, 1, 2}),
+        ("n(0). n(Y) :- n(X), Y is X + 1, d(Y). d(1). d(2). d(5).", {0, 1, 2}),
+        ("n(0). n(Y) :- n(X), d(X, Z), Y is X + 1. d(0, a). d(1, b).", {0, 1, 2}),
+        ("n(0). n(Y) :- k(X), Y is X + 1. k(0). k(4).", {0, 1, 5}),
+        ("n(1). n(Y) :- n(X), Y is X * 1.", {1}),
+        ("n(1). n(2). n(Y) :- n(X), Y is X + 0.", {1, 2}),
+        ("n(X) :- m(0, X). m(3, 3). m(X, Z) :- X < 3, Y is X + 1, m(Y, Z).", {3}),
+        ("n(X) :- m(2, X). m(0, 7). m(X, Z) :- d(X), Y is X - 1, m(Y, Z). d(1). d(2).", {7}),
+    ],
+)
+def test_counting_that_ends_is_not_called_endless(rules: str, expected: set[int]) -> None:
+    choices = " ".join(f"0.5::b({number})." for number in range(10))
+    theory = read_theory_text(f"{rules} {choices} query(b(X)) :- n(X).", "pl")
+    assert {term.value for term in asked_constants(theory)} == expected
+
+
 @settings(max_examples=tries(200))
 @given(st.lists(st.tuples(HEADS, BODIES), min_size=1, max_size=5))
 def test_instances_are_what_has_a_chance(clauses: list[Clause]) -> None:
@@ -105,13 +158,7 @@ def test_instances_are_what_has_a_chance(clauses: list[Clause]) -> None:
         theory = read_theory_text(text, "pl")
     except LanguageError:
         return
-    found = {
-        term.value
-        for query in theory.queries
-        if isinstance(query.formula, Atom)
-        for term in query.formula.arguments
-        if isinstance(term, Constant)
-    }
+    found = {term.value for term in asked_constants(theory)}
     possible = {answer[1] for answer, p in wanted.items() if p > 0}
     assert possible <= found
     if not any(goal[0] == "\\+" for _, body in clauses for goal in body):

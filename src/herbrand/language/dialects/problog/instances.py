@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import assigned, variables_of
+from herbrand.language.dialects.problog.counting import counts_on
 from herbrand.language.dialects.problog.early import holds_without, passes
 from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet, value_of
 from herbrand.language.formulas import (
@@ -44,7 +45,8 @@ MOST_NUMBERS = 100_000
 class _Goal:
     """A clause under evaluation: its next goal is at ``place`` of ``body``, with ``values`` of its variables.
 
-    ``call``: the call that it answers.
+    ``call``: the call that it answers. ``counts``: its goal that makes the next answer to that call from an
+    answer to it, whatever that is.
     """
 
     call: Atom
@@ -52,6 +54,7 @@ class _Goal:
     body: Body
     place: int
     values: Values
+    counts: Computed | None = None
 
 
 @dataclass
@@ -189,7 +192,15 @@ class _Run:
             self._goals.append(_next(goal, after))
 
     def _called(self, goal: _Goal, atom: Atom) -> None:
-        table = self._table(_called(atom, goal.values))
+        call = _called(atom, goal.values)
+        if call == goal.call and goal.counts is None:
+            others = (*goal.body[: goal.place], *goal.body[goal.place + 1 :])
+            goal = replace(goal, counts=counts_on(goal.head, atom, others))
+        elif call not in self._tables:
+            step = counts_on(atom, goal.head, goal.body[: goal.place])
+            if step is not None:
+                raise _endless(step)
+        table = self._table(call)
         table.waiting.append(goal)
         for answer in table.answers:
             self._went_on(goal, answer)
@@ -207,6 +218,8 @@ class _Run:
     def _answered(self, goal: _Goal) -> None:
         answer, table = _called(goal.head, goal.values), self._tables[goal.call]
         if answer not in table.answers:
+            if goal.counts is not None:
+                raise _endless(goal.counts)
             table.answers[answer] = None
             for waiting in table.waiting:
                 self._went_on(waiting, answer)
@@ -230,13 +243,18 @@ class _Run:
             return values if holds else None
         self._computed += 1
         if self._computed > MOST_NUMBERS:
-            message = f"more than {MOST_NUMBERS:,} numbers are computed here: the recursion has no end"
-            raise LanguageError(message, span=test.span, hint="name each instance without a body")
+            raise _endless(test)
         return unified((Variable(given[0]),), (Constant(value_of(given[1], values)),), values)
 
 
+def _endless(test: Computed) -> LanguageError:
+    """The error of a recursion whose numbers have no end, at the goal that computes them."""
+    message = f"more than {MOST_NUMBERS:,} numbers are computed here: the recursion has no end"
+    return LanguageError(message, span=test.span, hint="name each instance without a body")
+
+
 def _next(goal: _Goal, values: Values) -> _Goal:
-    return _Goal(goal.call, goal.head, goal.body, goal.place + 1, values)
+    return _Goal(goal.call, goal.head, goal.body, goal.place + 1, values, goal.counts)
 
 
 def _walked(term: Term, values: Values) -> Term:
