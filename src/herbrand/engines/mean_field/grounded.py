@@ -6,19 +6,19 @@ Rows without quantifiers are arrays; the others are a circuit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
+from herbrand.engines.mean_field.network_tables import NetworkTables
 from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.extras import Tensor, torch
-from herbrand.factors.ground_graph import Cases, ground_cases, left_of
+from herbrand.factors.ground_graph import Cases, ground_cases
 from herbrand.factors.ground_quantifiers import Columns
 from herbrand.factors.pieces import ABSENT, Allowed, other_values, shapes, together
-from herbrand.language.network_tables import NetworkTable
-from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms
 from herbrand.program.program import FALSE, TRUE
 
@@ -66,31 +66,40 @@ class Roots:
 
 
 class MarginalPlaces:
-    """Where each atom is in the flattened marginals of all tables, one table after another."""
+    """Where each atom is in the flattened marginals of all tables, one table after another.
+
+    ``start``: place of a table's first entry.
+    """
 
     def __init__(self, tables: Mapping[str, PredicateTable], atoms: LatentAtoms) -> None:
         self.names = [name for name in tables if name in atoms.codes]
         self.valued = {name: not tables[name].true_or_false for name in self.names}
         position = np.empty(atoms.count, dtype=np.int64)
+        self.start: dict[str, int] = {}
         start = 0
         for name in self.names:
             shape = tables[name].shape
             width = shape[-1] if self.valued[name] else 1
             codes = tables[name].positions(atoms.codes[name])
+            self.start[name] = start
             position[atoms.places(name)] = start + codes * width
-            start += int(np.prod(shape, dtype=np.int64))
+            start += math.prod(shape)
         self.position = torch.from_numpy(position)
         is_valued = np.concatenate([np.full(len(atoms.codes[n]), self.valued[n]) for n in self.names] or [[]])
         self.is_valued = torch.from_numpy(is_valued.astype(bool))
-        self.ranks = {name: len(tables[name].shape) for name in self.names}
+        self.shapes = {name: tables[name].shape for name in self.names}
 
     def flat(self, marginals: Mapping[str, Tensor]) -> Tensor:
         """All marginals, flattened [batch, entry]."""
-        ranks = self.ranks
-        parts = [
-            m.flatten(-ranks[n]) if ranks[n] else m.unsqueeze(-1) for n, m in marginals.items() if n in ranks
-        ]
+        shaped = ((marginals[name], len(shape)) for name, shape in self.shapes.items())
+        parts = [table.flatten(-rank) if rank else table.unsqueeze(-1) for table, rank in shaped]
         return torch.cat(parts or [torch.zeros(0, dtype=torch.float64)], dim=-1)
+
+    def apart(self, flat: Tensor) -> dict[str, Tensor]:
+        """The table of each predicate, from all of them flattened."""
+        sizes = [math.prod(shape) for shape in self.shapes.values()]
+        parts = zip(self.shapes.items(), flat.split(sizes), strict=True)
+        return {name: part.view(shape) for (name, shape), part in parts}
 
     def probabilities(self, flat: Tensor, atoms: Tensor, allowed: tuple[int, ...]) -> Tensor:
         """The probability that each of these atoms has one of the allowed values."""
@@ -116,34 +125,12 @@ def _of_truth(true: Tensor, allowed: tuple[int, ...]) -> Tensor:
     return 1 - true if allowed == FALSE else torch.ones_like(true)
 
 
-@dataclass(frozen=True, eq=False)
-class WholeTable:
-    """Expected log-weight of a network's table over the variables in ``scope``, one axis each: the logarithms
-    of its entries, with 0 in place of impossible ones, which hard statements exclude."""
-
-    scope: tuple[str, ...]
-    logs: Tensor
-
-    @staticmethod
-    def of(table: NetworkTable, evidence: Evidence) -> WholeTable:
-        """The table over the variables that evidence does not fix."""
-        names, logs = left_of(table, evidence)
-        return WholeTable(names, torch.from_numpy(np.where(np.isneginf(logs), 0.0, logs)))
-
-    def expected(self, marginals: Mapping[str, Tensor]) -> Tensor:
-        """Compute the expected entry, one axis after another summed out."""
-        expected = self.logs
-        for name in self.scope:
-            expected = torch.tensordot(marginals[name], expected, dims=1)
-        return expected
-
-
 class GroundScore:
     """The expected log-weight of ground templates and of networks' tables."""
 
     def __init__(self, ground: Ground, leaders: Leaders, tables: Mapping[str, PredicateTable]) -> None:
         self.places = MarginalPlaces(tables, ground.atoms)
-        self.whole = tuple(WholeTable.of(one, ground.evidence) for one in ground.program.tables)
+        self.whole = NetworkTables.of(ground.program.tables, ground.evidence, self.places.start)
         self.constants: dict[int, float] = {}
         self.rows: list[Rows] = []
         self.roots: list[Roots] = []
@@ -183,8 +170,18 @@ class GroundScore:
 
     def value(self, marginals: Mapping[str, Tensor], weights: Weights) -> Tensor:
         """Compute the expected log-weight [batch]; differentiable."""
-        flat = self.places.flat(marginals)
-        total = sum((one.expected(marginals) for one in self.whole), start=flat.new_zeros(flat.shape[:-1]))
+        return self._value_at(self.places.flat(marginals), weights)
+
+    def messages(self, marginals: Mapping[str, Tensor], weights: Weights) -> tuple[float, dict[str, Tensor]]:
+        """The expected log-weight, and its derivatives by the marginals of each table; no graph is kept."""
+        flat = self.places.flat(marginals).detach().requires_grad_()
+        with torch.enable_grad():
+            value = self._value_at(flat, weights)
+            gradient = torch.autograd.grad(value, flat)[0] if value.requires_grad else torch.zeros_like(flat)
+        return value.item(), self.places.apart(gradient)
+
+    def _value_at(self, flat: Tensor, weights: Weights) -> Tensor:
+        total = self.whole.expected(flat)
         for weight, count in self.constants.items():
             total = total + weights[weight] * count
         for rows in self.rows:

@@ -101,16 +101,11 @@ class Problem:
         """The expected log-weight, and its messages to every atom (or value); no graph is kept."""
         value, messages = self.score.messages(marginals, weights)
         if self.grounded is not None:
-            leaves = {name: table.detach().requires_grad_() for name, table in marginals.items()}
-            with one_thread(), torch.enable_grad():
-                more = self.grounded.value(leaves, weights)
-                gradients = [None] * len(leaves)
-                if more.requires_grad:
-                    gradients = torch.autograd.grad(more, list(leaves.values()), allow_unused=True)
-            value += more.item()
-            for name, gradient in zip(leaves, gradients, strict=True):
-                if gradient is not None:
-                    messages[name] = messages[name] + gradient if name in messages else gradient
+            with one_thread():
+                more, gradients = self.grounded.messages(marginals, weights)
+            value += more
+            for name, gradient in gradients.items():
+                messages[name] = messages[name] + gradient if name in messages else gradient
         for name, table in self.unknowns.tables.items():
             if name not in messages:
                 messages[name] = torch.zeros(table.shape, dtype=torch.float64)

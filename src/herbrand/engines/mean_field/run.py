@@ -7,11 +7,11 @@ that share no grounding, each to exactly the sum of its messages, so that the bo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from herbrand.engines.mean_field.colouring import AtomClass
-from herbrand.engines.mean_field.moves import moved
+from herbrand.engines.mean_field.moves import Move, moved
 from herbrand.engines.mean_field.problem import Problem
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.extras import Tensor, later, torch
@@ -65,25 +65,40 @@ def updated(problem: Problem, marginals: Tables, over: Sequence[Tensor] = ()) ->
 def in_parallel(problem: Problem, run: MeanFieldRun, adaptive: bool, sharpness: float = 1.0) -> MeanFieldRun:
     """Move all atoms at once; ``sharpness`` multiplies their messages."""
     targets = updated(problem, run.marginals, run.spare)
-    moves = {}
-    for name, table in problem.unknowns.tables.items():
-        target = targets[name] if sharpness == 1 else targets[name] * sharpness
-        moves[name] = moved(
-            table,
-            run.logits[name],
-            target,
-            run.marginals[name],
-            run.before[name],
-            run.stride,
-            problem.unknowns.free(name),
-        )
-    marginals = problem.unknowns.followed({name: move.marginals for name, move in moves.items()})
-    slope = sum((move.slope for move in moves.values()), Slope())
-    far = max((move.far for move in moves.values()), default=0.0)
+    if sharpness != 1:
+        targets = {name: target * sharpness for name, target in targets.items()}
+    moves = [(names, _moved(problem, run, names, targets)) for names in problem.unknowns.alike]
+    slope = sum((move.slope for _, move in moves), Slope())
+    far = max((move.far for _, move in moves), default=0.0)
     stride = after_slope(run.stride, slope) if adaptive else run.stride
-    logits = {name: move.logits for name, move in moves.items()}
+    logits = dict(one for names, move in moves for one in _apart(names, move.logits))
+    marginals = dict(one for names, move in moves for one in _apart(names, move.marginals))
+    marginals = problem.unknowns.followed(marginals)
     left = [table for table in run.logits.values() if table.numel() >= LARGE]
     return MeanFieldRun(logits, marginals, run.marginals, stride, min(1.0, far / run.stride), left)
+
+
+def _moved(problem: Problem, run: MeanFieldRun, names: Sequence[str], targets: Tables) -> Move:
+    """Move one table, or several of one form as one stacked table."""
+    name = names[0]
+
+    def together(tables: Tables) -> Tensor:
+        return tables[name] if len(names) == 1 else torch.stack([tables[one] for one in names])
+
+    return moved(
+        problem.unknowns.tables[name],
+        together(run.logits),
+        together(targets),
+        together(run.marginals),
+        together(run.before),
+        run.stride,
+        problem.unknowns.free(name),
+    )
+
+
+def _apart(names: Sequence[str], moved: Tensor) -> Iterable[tuple[str, Tensor]]:
+    """The table of each name."""
+    return zip(names, [moved] if len(names) == 1 else moved.unbind(), strict=True)
 
 
 def in_turn(

@@ -70,6 +70,11 @@ class DenseTable:
         """Positions, in the flattened atoms, that no message moves."""
         return self.known
 
+    @property
+    def unrestricted(self) -> bool:
+        """Whether every value of every atom is possible."""
+        return not len(self.known) and not len(self.excluded)
+
     def positions(self, codes: np.ndarray) -> np.ndarray:
         """Positions of these atoms among the flattened ones."""
         return codes
@@ -201,6 +206,10 @@ class ListedTable:
     @property
     def fixed(self) -> np.ndarray:
         return self.positions(self.known)
+
+    @property
+    def unrestricted(self) -> bool:
+        return not len(self.known)
 
     @cached_property
     def support(self) -> Support:

@@ -15,6 +15,8 @@ from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.extras import Tensor, torch
 
 Logits = Mapping[str, Tensor]
+SMALL = 1 << 10
+"""Most entries of a table that is moved together with others: stacking copies them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,16 @@ class Unknowns:
     def free(self, predicate: str) -> Tensor | None:
         """Which atoms of a predicate messages move, flattened; ``None`` for all of them."""
         return self._free[predicate]
+
+    @cached_property
+    def alike(self) -> list[list[str]]:
+        """The predicates, those together that have small tables of one form, all of whose atoms move."""
+        groups: dict[object, list[str]] = {}
+        for name, table in self.tables.items():
+            whole = self.free(name) is None and table.counts() is None and table.unrestricted
+            small = whole and math.prod(table.shape) <= SMALL
+            groups.setdefault((table.shape, table.true_or_false) if small else name, []).append(name)
+        return list(groups.values())
 
     @cached_property
     def _free(self) -> dict[str, Tensor | None]:
