@@ -23,8 +23,6 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts
-from herbrand.language.formulas import Atom, ValueIs, walk
-from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
@@ -190,8 +188,7 @@ class FactRelations:
 
 
 def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
-    """Raise UnsupportedError if a rule derives from an open predicate, or a body has a variable for a
-    value."""
+    """Raise UnsupportedError if a rule derives from an open predicate."""
     for name, _ in body_predicates(rule):
         if name not in heads and facts.tables[name].world == "open":
             raise UnsupportedError(
@@ -199,8 +196,3 @@ def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
                 span=rule.span,
                 hint=f"rules derive from what is known: declare {name} observed, or --closed {name}",
             )
-    for literal in rule.body:
-        if any(
-            isinstance(part, ValueIs) and free_variables(Atom("", (part.value,))) for part in walk(literal)
-        ):
-            raise UnsupportedError("a rule's body names values by constants", span=literal.span)
