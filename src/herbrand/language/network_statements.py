@@ -112,7 +112,7 @@ def _is_conditional(statement: object) -> TypeGuard[NetworkTable]:
 
 
 def argumentless(signature: Signature) -> Labels:
-    """The values of each many-valued predicate without arguments."""
+    """The declared values of each many-valued predicate without arguments; none if its type is open."""
     return {
         name: tuple(signature.types[known.value_type].values or ())
         for name, known in signature.predicates.items()
@@ -143,6 +143,9 @@ def _table(child: str, rows: list[Choice], labels: Labels) -> NetworkTable:
             raise _no_row(rows[0], f"'{name}' is not many-valued without arguments")
     refuse_wide(len(scope), rows[0].span)
     known = tuple(labels[name] for name in scope)
+    for name, values in zip(scope, known, strict=True):
+        if not values:
+            raise _no_row(rows[0], f"the values of '{name}' are not declared, {name} in {{...}}")
     rows_by_place: dict[tuple[int, ...], np.ndarray] = {}
     for choice in rows:
         place = _place(choice, scope, known)

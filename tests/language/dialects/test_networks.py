@@ -366,6 +366,23 @@ def test_what_is_no_network_is_not_written_as_bif() -> None:
         hb.written(hb.parse(text + '0.5 :: a = "t"; 0.5 :: a = "f"\n1.0 :: b = "t" :- a = "t"'), "bif")
 
 
+@pytest.mark.parametrize(
+    ("kind", "a", "b"),
+    [("", '"x"', '"y"'), (" = number", "1", "2"), (" = date", '"2024-02-29"', '"2024-03-01"')],
+)
+def test_choices_among_values_that_nothing_declares_are_no_table(kind: str, a: str, b: str) -> None:
+    """They were looked up among no values, which was an internal error of every command."""
+    child = f'0.9 :: w = "s"; 0.1 :: w = "t" :- m = {a}\n0.2 :: w = "s"; 0.8 :: w = "t" :- m = {b}\n'
+    declared = f'type v{kind}\npredicate m in v\npredicate w in {{"s", "t"}}\n'
+    theory = hb.parse(f"{declared}0.25 :: m = {a}; 0.75 :: m = {b}\n{child}")
+    result = hb.Model(theory).infer(log_partition=True)
+    assert result["w"]["s"] == pytest.approx(0.25 * 0.9 + 0.75 * 0.2)
+    assert sorted(result["m"].values()) == pytest.approx([0.25, 0.75])
+    assert result.log_partition == pytest.approx(0)
+    with pytest.raises(HerbrandError, match=r"the values of 'm' are not declared, m in \{...\}"):
+        hb.written(theory, "bif")
+
+
 def test_choices_under_many_conditions_take_no_table_of_all_cases() -> None:
     """A table of 2^41 cells was made to see that most of its rows are missing."""
     names = [f"a{number}" for number in range(40)]
