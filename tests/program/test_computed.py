@@ -755,3 +755,18 @@ def test_what_is_made_of_other_values_alone_has_an_end() -> None:
     held = {(row.predicate, row.arguments[0]) for row in found if row.probability}
     assert held == {("r", 4), ("r", 9)} | {("t", value) for value in (2, 3, 4, 9)}
     assert {row.probability for row in found} == {0.0, 0.5}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "d(0) :- d(1 + 1), not q(2 + 1)",
+        "d(i) :- d(j), i = 2 - 2, j > 1, not q(2 + 1)",
+        "d(0) :- d(m), o(k), m = k + 1, not q(k + 2)",
+    ],
+)
+def test_recursion_may_make_values_of_constants_and_of_what_stands_outside_it(rule: str) -> None:
+    """They are the same in each round, but were called values without end."""
+    text = "type n = number\npredicate o(n): observed\npredicate q(n): observed\npredicate d(n)\no(1)\nq(2)\n"
+    result = hb.Model(hb.parse(f"{text}d(i) :- q(i)\n{rule}\n")).infer("d")
+    assert [row.text for row in result.rows() if row.probability == 1] == ["d(0)", "d(2)"]

@@ -164,17 +164,26 @@ def _calls(rule: Rule, group: Collection[str]) -> Iterator[Formula]:
 
 
 def has_end(name: str, definition: Definition, fixed: Collection[str] = ()) -> bool:
-    """Whether a value is made by integer steps towards a limit, ``x > 0, y = x - 1``, or by a division, which
-    makes none larger, ``z = x % y``. If all rules of a cycle make their values so, all values lie within the
-    first ones and fixed limits, and are integer steps from these or remainders. ``fixed``: variables that may
-    be limits."""
+    """Whether a value is made by integer steps towards a limit, ``x > 0, y = x - 1``, by a division, which
+    makes none larger, ``z = x % y``, or from constants and fixed variables alone. If all rules of a cycle
+    make their values so, all values lie within the first ones and fixed limits, and are integer steps from
+    these or remainders. ``fixed``: variables that may be limits."""
     tests, body = definition.tests, definition.body
-    return any(name == one for test in tests for one in _divided(test, body)) or any(
+    if any(name == one for test in tests for one in (*_divided(test, body), *_from_fixed(test, fixed))):
+        return True
+    return any(
         one == name and _limits(part, {name, old}, fixed, below=step < 0)
         for test in tests
         for one, old, step in steps_in(test)
         for part in (*body, *tests)
     )
+
+
+def _from_fixed(test: Test, fixed: Collection[str]) -> Iterator[str]:
+    """Yield a variable whose value follows from constants and fixed variables."""
+    for name, value in equated(test):
+        if all(used in fixed for used in variables_of(value)):
+            yield name
 
 
 def _divided(test: Test, body: Sequence[Formula]) -> Iterator[str]:
