@@ -9,28 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import herbrand as hb
+from herbrand.engines.credal.lowering import Lowering
 from herbrand.engines.credal.network import Atoms, formula_of
+from herbrand.engines.credal.sentence_groups import Gathered
 from herbrand.engines.credal.shape import (
     FALSE,
     TRUE,
     GroundFormula,
-    NotPlainError,
     Shape,
     canonical,
     columns_of,
+    constant,
     literals_of,
     negation,
-    plain_shape,
     renamed,
     settled,
     shape_of,
     truth_table,
 )
 from herbrand.language import syntax as s
+from herbrand.program.bindings import Bindings
 from tests.laws import tries
 from tests.oracles.credal import holds
 
 NAMES = ("a", "b", "c", "d")
+DECLARED = "predicate a\npredicate b\npredicate c\npredicate d\npredicate elsewhere: observed"
+LOWERING = Lowering.over(hb.Model(hb.parse(DECLARED)).program)
 ATOMS = Atoms.of(dict.fromkeys(NAMES, ()))
 quick = settings(deadline=None, max_examples=tries(60))
 
@@ -59,7 +64,11 @@ def cases() -> Iterator[dict[str, bool]]:
 
 def shape(formula: s.Formula) -> Shape:
     """With the places of NAMES as columns."""
-    return shape_of(formula, lambda leaf: NAMES.index(leaf.predicate))  # type: ignore[union-attr]
+
+    def column(leaf: s.Formula) -> Shape:
+        return constant(leaf.value) if isinstance(leaf, s.Truth) else NAMES.index(leaf.predicate)  # type: ignore[union-attr]
+
+    return shape_of(formula, column)
 
 
 def table(found: Shape) -> list[bool]:
@@ -156,21 +165,21 @@ def test_what_is_a_conjunction_of_literals(found: Shape, expected: dict[int, boo
 
 
 @quick
-@given(formulas)
-def test_the_fast_way_makes_the_same_shape(formula: s.Formula) -> None:
+@given(formulas, st.one_of(st.none(), formulas))
+def test_the_fast_way_makes_the_same_sentences(event: s.Formula, condition: s.Formula | None) -> None:
     """Files of a million plain bounds take it; anything that it does not know is left to the other way."""
-    order: dict[int, int] = {}
-    try:
-        fast = plain_shape(formula, ATOMS.number, order)
-    except NotPlainError:
-        kinds = (s.Atom, s.Not, s.And, s.Or)
-        assert any(type(part) not in kinds for part in s.walk(formula))
+    bound = s.Bound(event, condition, 0.0, 0.7)
+    fast, slow = Gathered(), Gathered()
+    if not LOWERING._add_plain(0, bound, fast):
+        assert any(isinstance(part, s.Truth) for formula in s.formulas_in(bound) for part in s.walk(formula))
         return
-    slow = GroundFormula.of(shape(formula))
-    assert set(slow.atoms) <= set(order)
-    assert table(renamed(fast, list(order))) == table(slow.over_atoms())
+    LOWERING.add_bindings(0, bound, Bindings.nothing(), {}, slow)
+    assert len(slow.links()) == 0
+    for one, other in zip(fast.groups(), slow.groups(), strict=True):
+        assert (one.event, one.given) == (other.event, other.given)
+        assert one.atoms.tolist() == other.atoms.tolist()
+        assert one.binding.tolist() == other.binding.tolist()
 
 
 def test_an_atom_that_is_not_open_is_not_plain() -> None:
-    with pytest.raises(NotPlainError):
-        plain_shape(s.Atom("elsewhere"), ATOMS.number, {})
+    assert not LOWERING._add_plain(0, s.Bound(s.Atom("elsewhere"), None, 0.0, 0.7), Gathered())

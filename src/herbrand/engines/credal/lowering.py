@@ -16,7 +16,7 @@ in which the same leaves are fixed and the same leaves are one atom share one sh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -32,28 +32,21 @@ from herbrand.engines.credal.sentence_groups import (
     too_many_atoms,
     without_last_value,
 )
-from herbrand.engines.credal.shape import (
-    FALSE,
-    TRUE,
-    GroundFormula,
-    NotPlainError,
-    Shape,
-    plain_shape,
-    shape_of,
-)
+from herbrand.engines.credal.shape import FALSE, GroundFormula, Shape, shape_of
 from herbrand.engines.credal.written_links import (
     KNOWN_FALSE,
     KNOWN_TRUE,
     Column,
     Pair,
     kept_links,
+    leaf_shape,
     patterns_of,
     written_links,
 )
 from herbrand.errors import Span, UnsupportedError
 from herbrand.facts.domain import Domain
 from herbrand.language.formulas import ORDERS, compares
-from herbrand.language.scope import Renaming, free_names, free_variables, variable_types, with_terms, written
+from herbrand.language.scope import Renaming, free_names, variable_types, with_terms, written
 from herbrand.language.syntax import (
     And,
     Atom,
@@ -82,6 +75,7 @@ BYTES_AN_ATOM = 64
 BYTES_A_ROW = 64
 BYTES_A_LINK = 64
 MOST_PARTS = 100_000
+
 
 Sentence = tuple[Shape, Shape | None, tuple[int, ...]]
 """The shapes of event and condition over columns, and the atom (or leaf) of each column."""
@@ -175,19 +169,15 @@ class Lowering:
         """
         if self._add_plain(number, bound, gathered):
             return {}
-        if has_variables(bound):
-            return self._add_grounded(number, bound, gathered)
-        event = self.shape(bound.event)
-        given = None if bound.given is None else self.shape(bound.given)
-        sentence = sentence_of(event, given, bound)
-        if given != FALSE:
-            links = self._unimplied_links(renamed_apart(bound), sentence, self._number_of)
-            gathered.link(np.array(links, np.int64).reshape(-1, 2))
-        if sentence is not None:
-            event, given, atoms = sentence
-            rows = gathered.rows(event, given, bound.independent)
-            rows.singles.append((atoms, bound.lower, bound.upper, number))
-        return {}
+        bound = renamed_apart(bound)
+        conjunction, types = self.choices(bound.event, bound.given)
+        rows = Bindings.nothing()
+        if conjunction.variables:
+            limit = Limit(self.budget, span=bound.span)
+            rows = enumerate_bindings(conjunction, rows, self.evidence, limit)
+        self.add_bindings(number, bound, rows, types, gathered)
+        free = [name for name, _ in conjunction.variables]
+        return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
 
     def _unimplied_links(self, bound: Bound, sentence: Sentence | None, column: Column) -> list[Pair]:
         """The links of a renamed bound as written, in columns, if its sentence does not imply all of them."""
@@ -209,14 +199,21 @@ class Lowering:
     def _add_plain(self, number: int, bound: Bound, gathered: Gathered) -> bool:
         """Add a sentence over open ground atoms only, in one pass; False if it is of another kind.
 
-        A fast path, since files hold a million of these.
+        A fast path, since files hold a million of these. No truth value simplifies their shapes, so that
+        the columns are numbered as they occur, and the sentence implies its links.
         """
         order: dict[int, int] = {}
-        number_of = self.atoms.number
+
+        def column(leaf: Leaf) -> Shape:
+            number = self.atoms.number(leaf) if type(leaf) is Atom else None
+            if number is None:
+                raise _NotPlainError
+            return order.setdefault(number, len(order))
+
         try:
-            event = plain_shape(bound.event, number_of, order)
-            given = None if bound.given is None else plain_shape(bound.given, number_of, order)
-        except NotPlainError:
+            event = shape_of(bound.event, column)
+            given = None if bound.given is None else shape_of(bound.given, column)
+        except _NotPlainError:
             return False
         if len(order) > MOST_ATOMS_A_SENTENCE:
             raise too_many_atoms(len(order), bound)
@@ -237,11 +234,13 @@ class Lowering:
             number = self.atoms.number(leaf)
             if number is not None:
                 return number
-        return _leaf_shape(self._leaf_values(leaf, Bindings.nothing(), {})[0])
+        return leaf_shape(self._leaf_values(leaf, Bindings.nothing(), {})[0])
 
     def _leaf_values(self, leaf: Leaf, rows: Bindings, types: dict[str, str]) -> np.ndarray:
         """The number of the leaf's atom in each row, or ``KNOWN_TRUE`` or ``KNOWN_FALSE``."""
         match leaf:
+            case Truth(value=holds):
+                return _known(np.full(len(rows), holds))
             case Comparison(left=left, right=right):
                 return _known(self._comparison(leaf, left, right, rows, types))
             case Atom(predicate=name):
@@ -300,15 +299,6 @@ class Lowering:
 
     # Statements with variables
 
-    def groundings(
-        self, event: Formula, given: Formula | None, span: Span | None
-    ) -> tuple[Bindings, dict[str, str], list[str]]:
-        """The groundings that observed facts do not rule out; types by variable; free variables."""
-        conjunction, types = self.choices(event, given)
-        limit = Limit(self.budget, span=span)
-        rows = enumerate_bindings(conjunction, Bindings.nothing(), self.evidence, limit)
-        return rows, types, [name for name, _ in conjunction.variables]
-
     def choices(self, event: Formula, given: Formula | None) -> tuple[Conjunction, dict[str, str]]:
         """The free variables with the observed atoms that must hold; types by variable."""
         parts = [event] if given is None else [event, given]
@@ -330,19 +320,6 @@ class Lowering:
                 if None not in arguments:
                     yield Literal(part.predicate, tuple(arguments), HOLDS)
 
-    def _add_grounded(
-        self, number: int, bound: Bound, gathered: Gathered
-    ) -> dict[str, tuple[Domain, np.ndarray]]:
-        bound = renamed_apart(bound)
-        rows, types, free = self.groundings(bound.event, bound.given, bound.span)
-        self.add_bindings(number, bound, rows, types, gathered)
-        return {written(n): (self.program.domain(types[n]), rows.columns[n]) for n in free}
-
-    def _expanded_bound(self, bound: Bound, types: Mapping[str, str]) -> Bound:
-        """A renamed bound with each quantifier written out over its domain."""
-        event, *given = (self._written_out(part, types) for part in formulas_in(bound))
-        return replace(bound, event=event, given=given[0] if given else None)
-
     def add_bindings(
         self, number: int, bound: Bound, rows: Bindings, types: dict[str, str], gathered: Gathered
     ) -> None:
@@ -350,8 +327,9 @@ class Lowering:
 
         Groundings whose sentences are equal give one row.
         """
-        stated, bound = bound, self._expanded_bound(bound, types)
-        leaves = list(dict.fromkeys(leaf for leaf in _leaves(bound.event, bound.given)))
+        event, *condition = (self._written_out(part, types) for part in formulas_in(bound))
+        parts = (part for formula in (event, *condition) for part in walk(formula))
+        leaves = list(dict.fromkeys(part for part in parts if isinstance(part, Leaf)))
         needed = len(rows) * (len(leaves) * 24 + BYTES_A_ROW)
         what = f"this statement has {len(rows):,} groundings of {len(leaves):,} atoms each,"
         hint = "allow more by --memory, or state it of fewer constants"
@@ -363,30 +341,30 @@ class Lowering:
         for pattern, members in patterns_of(values):
 
             def column(leaf: Leaf, pattern: np.ndarray = pattern) -> Shape:
-                return _leaf_shape(pattern[place[leaf]])
+                return leaf_shape(pattern[place[leaf]])
 
-            condition = None if bound.given is None else shape_of(bound.given, column)
+            given = shape_of(condition[0], column) if condition else None
 
             def way_out(row: int = int(members[0])) -> str:
                 constants = {
                     n: self.program.domain(types[n]).value(int(c[row])) for n, c in rows.columns.items()
                 }
-                return without_last_value(stated.event, constants)
+                return without_last_value(bound.event, constants)
 
-            sentence = sentence_of(shape_of(bound.event, column), condition, bound, way_out)
-            if condition != FALSE:
-                links = self._unimplied_links(stated, sentence, column)
+            sentence = sentence_of(shape_of(event, column), given, bound, way_out)
+            if given != FALSE:
+                links = self._unimplied_links(bound, sentence, column)
                 self._refuse_too_many_links(len(links) * len(members), bound)
                 gathered.link(values[members][:, np.array(links, np.int64).reshape(-1, 2)].reshape(-1, 2))
             if sentence is None:
                 continue
-            shaped, condition, positions = sentence
+            shape, given, positions = sentence
             atoms = values[members[:, None], np.array(positions, np.int64)]
             distinct, first = np.unique(atoms, axis=0, return_index=True)
             if len(distinct) < len(atoms):
                 members = members[np.sort(first)]
                 atoms = values[members[:, None], np.array(positions, np.int64)]
-            rows_of_shape = gathered.rows(shaped, condition, bound.independent)
+            rows_of_shape = gathered.rows(shape, given, bound.independent)
             rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
 
     def _refuse_too_many_links(self, count: int, bound: Bound) -> None:
@@ -406,6 +384,10 @@ class Lowering:
         return written_out(formula, domains, MOST_PARTS)
 
 
+class _NotPlainError(Exception):
+    """Raised for a statement that is of more than open ground atoms."""
+
+
 def renamed_apart(bound: Bound) -> Bound:
     """The bound with quantified variables and ``_`` renamed, so that each name is bound once."""
     renaming = Renaming()
@@ -413,21 +395,5 @@ def renamed_apart(bound: Bound) -> Bound:
     return replace(bound, event=event, given=None if bound.given is None else renaming.formula(bound.given))
 
 
-def has_variables(bound: Bound) -> bool:
-    """Whether a bound has free variables."""
-    return any(free_variables(part) for part in formulas_in(renamed_apart(bound)))
-
-
 def _known(holds: np.ndarray) -> np.ndarray:
     return np.where(holds, KNOWN_TRUE, KNOWN_FALSE).astype(np.int64)
-
-
-def _leaf_shape(value: np.integer) -> Shape:
-    """The shape of a leaf from its atom's number, or from its known truth value."""
-    return int(value) if value >= 0 else (TRUE if value == KNOWN_TRUE else FALSE)
-
-
-def _leaves(*formulas: Formula | None) -> Iterable[Leaf]:
-    for formula in formulas:
-        if formula is not None:
-            yield from (p for p in walk(formula) if isinstance(p, Leaf) and not isinstance(p, Truth))

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from herbrand.engines.credal.network import NO_LINKS, Atoms, SentenceGroup
-from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical, columns_of, shape_of
+from herbrand.engines.credal.shape import FALSE, TRUE, Shape, canonical, columns_of, constant, shape_of
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.formulas import predicates_in
 from herbrand.language.names import is_made, shown_constant, shown_name
@@ -35,6 +35,7 @@ from herbrand.language.syntax import (
     BoundRows,
     Formula,
     Leaf,
+    Truth,
     Value,
     formulas_in,
     walk,
@@ -220,9 +221,10 @@ def _shapes(bound: Bound) -> tuple[Shape, Shape | None] | None:
     order: dict[Leaf, int] = {}
 
     def column(leaf: Leaf) -> Shape:
-        if isinstance(leaf, Atom):
-            return order.setdefault(leaf, len(order))
-        raise AssertionError(leaf)
+        if isinstance(leaf, Truth):
+            return constant(leaf.value)
+        assert isinstance(leaf, Atom), leaf
+        return order.setdefault(leaf, len(order))
 
     event = shape_of(bound.event, column)
     given = None if bound.given is None else shape_of(bound.given, column)

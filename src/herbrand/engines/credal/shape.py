@@ -25,16 +25,12 @@ import numpy as np
 
 from herbrand.language.syntax import (
     And,
-    Atom,
-    Exists,
-    Forall,
     Formula,
     Iff,
     Implies,
     Leaf,
     Not,
     Or,
-    Truth,
     Xor,
 )
 
@@ -66,7 +62,10 @@ class GroundFormula:
 
 
 def shape_of(formula: Formula, column: Callable[[Leaf], Shape]) -> Shape:
-    """The shape of a formula without quantifiers; ``column`` gives a leaf's number or a truth value."""
+    """The shape of a formula; ``column`` gives the number or the truth value of each of its leaves.
+
+    Quantifiers must be written out before.
+    """
     kind = type(formula)
     if kind is Not:
         return negation(shape_of(formula.operand, column))  # type: ignore[union-attr]
@@ -81,34 +80,12 @@ def shape_of(formula: Formula, column: Callable[[Leaf], Shape]) -> Shape:
             return disjunction([negation(shape_of(premise, column)), shape_of(conclusion, column)])
         case Iff(left=left, right=right):
             return equivalence(shape_of(left, column), shape_of(right, column))
-        case Truth(value=value):
-            return TRUE if value else FALSE
-        case Exists() | Forall():
-            raise AssertionError("quantifiers are expanded before")
     return column(formula)  # type: ignore[arg-type]
 
 
-class NotPlainError(Exception):
-    """Raised for a formula that is more than not, and, or over open ground atoms."""
-
-
-def plain_shape(formula: Formula, number_of: Callable[[Atom], int | None], order: dict[int, int]) -> Shape:
-    """The canonical shape of a formula; its columns are numbered as atoms occur, and added to ``order``.
-
-    Raises ``NotPlainError`` for anything but not, and, or over atoms that ``number_of`` numbers.
-    """
-    kind = type(formula)
-    if kind is Atom:
-        number = number_of(formula)  # type: ignore[arg-type]
-        if number is None:
-            raise NotPlainError
-        return order.setdefault(number, len(order))
-    if kind is Not:
-        return negation(plain_shape(formula.operand, number_of, order))  # type: ignore[union-attr]
-    if kind is And or kind is Or:
-        parts = [plain_shape(part, number_of, order) for part in formula.operands]  # type: ignore[union-attr]
-        return (conjunction if kind is And else disjunction)(parts)
-    raise NotPlainError
+def constant(holds: bool) -> Shape:
+    """The shape of a truth value."""
+    return TRUE if holds else FALSE
 
 
 def negation(part: Shape) -> Shape:
@@ -152,7 +129,7 @@ def parity(parts: Sequence[Shape]) -> Shape:
     odd = sum(part == TRUE for part in parts) % 2 == 1
     rest = [part for part in parts if part not in (TRUE, FALSE)]
     if not rest:
-        return TRUE if odd else FALSE
+        return constant(odd)
     shape: Shape = rest[0] if len(rest) == 1 else ("xor", *rest)
     return negation(shape) if odd else shape
 
@@ -170,20 +147,18 @@ def settled(shape: Shape, truths: Mapping[int, bool]) -> Shape:
     1
     """
     if not isinstance(shape, tuple):
-        return shape if shape not in truths else (TRUE if truths[shape] else FALSE)
+        return constant(truths[shape]) if shape in truths else shape
     parts = [settled(part, truths) for part in shape[1:]]
-    match shape[0]:
-        case "not":
-            return negation(parts[0])
-        case "and":
-            return conjunction(parts)
-        case "or":
-            return disjunction(parts)
-        case "xor":
-            return parity(parts)
-        case "iff":
-            return equivalence(parts[0], parts[1])
-    return shape
+    return _SIMPLIFIED[shape[0]](parts) if parts else shape
+
+
+_SIMPLIFIED: Mapping[str, Callable[[Sequence[Shape]], Shape]] = {
+    "not": lambda parts: negation(*parts),
+    "and": conjunction,
+    "or": disjunction,
+    "xor": parity,
+    "iff": lambda parts: equivalence(*parts),
+}
 
 
 def columns_of(shape: Shape) -> Iterator[int]:
@@ -197,22 +172,20 @@ def columns_of(shape: Shape) -> Iterator[int]:
 
 def renamed(shape: Shape, names: Sequence[int]) -> Shape:
     """The shape with ``names[c]`` for each column c."""
-    if isinstance(shape, tuple):
-        return (shape[0], *(renamed(part, names) for part in shape[1:]))
-    return names[shape]
+    return _numbered(shape, names.__getitem__)
 
 
 def canonical(shape: Shape) -> tuple[Shape, tuple[int, ...]]:
     """The shape with its columns renumbered as they occur, and the old number of each column."""
     order: dict[int, int] = {}
-    numbered = _numbered(shape, order)
+    numbered = _numbered(shape, lambda column: order.setdefault(column, len(order)))
     return numbered, tuple(order)
 
 
-def _numbered(shape: Shape, order: dict[int, int]) -> Shape:
+def _numbered(shape: Shape, number: Callable[[int], int]) -> Shape:
     if isinstance(shape, tuple):
-        return (shape[0], *[_numbered(part, order) for part in shape[1:]])
-    return order.setdefault(shape, len(order))
+        return (shape[0], *[_numbered(part, number) for part in shape[1:]])
+    return number(shape)
 
 
 def literals_of(shape: Shape) -> dict[int, bool] | None:
@@ -261,15 +234,7 @@ def _table(shape: Shape, columns: int) -> np.ndarray:
     if shape in (TRUE, FALSE):
         return np.full((1,) * columns, shape == TRUE)
     parts = [_table(part, columns) for part in shape[1:]]
-    match shape[0]:
-        case "not":
-            return ~parts[0]
-        case "and":
-            return reduce(np.logical_and, parts)
-        case "or":
-            return reduce(np.logical_or, parts)
-        case "xor":
-            return reduce(np.logical_xor, parts)
-        case "iff":
-            return parts[0] == parts[1]
-    raise AssertionError(shape)
+    return ~parts[0] if shape[0] == "not" else reduce(_TRUTHS[shape[0]], parts)
+
+
+_TRUTHS = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor, "iff": np.equal}

@@ -8,10 +8,11 @@ the statement lets them depend on each other. Observed facts also choose the ins
 those that they make neutral (false under ``exists``, true under ``forall``) do not count.
 
 >>> from herbrand.language.parse import parse_probability
+>>> from herbrand.language.show import show_formula
 >>> event, given = parse_probability("a and b | c or true")
->>> numbers = {"a": 0, "b": 1, "c": 2}
+>>> shapes = {"a": 0, "b": 1, "c": 2, "true": TRUE}
 >>> bound = Bound(event, given, 0.1, 0.3)
->>> written_links(bound, lambda atom: numbers[atom.predicate], lambda quantified: (), lambda formula: formula)
+>>> written_links(bound, lambda leaf: shapes[show_formula(leaf)], lambda quantified: (), lambda part: part)
 [(2, 0), (2, 1), (0, 1), (1, 0)]
 
 Groundings are grouped by which of a statement's leaves are fixed, and which are the same atom.
@@ -26,8 +27,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from herbrand.engines.credal.shape import FALSE, TRUE, Shape, columns_of, shape_of
-from herbrand.language.syntax import Bound, Exists, Forall, Formula, Leaf, Truth, children
+from herbrand.engines.credal.shape import FALSE, TRUE, Shape, columns_of, constant, shape_of
+from herbrand.language.syntax import Bound, Exists, Forall, Formula, Leaf, children
 from herbrand.row_keys import by_number
 
 Column = Callable[[Leaf], Shape]
@@ -39,7 +40,7 @@ Pair = tuple[int, int]
 def written_links(bound: Bound, column: Column, instances: Instances, expanded: Expanded) -> list[Pair]:
     """Pairs of columns, from and to, that a bound links as it is written, none twice.
 
-    ``column`` gives an open atom's column or an observed atom's truth value; ``instances`` the body of a
+    ``column`` gives an open atom's column or another leaf's truth value; ``instances`` the body of a
     quantifier for each choice of constants; ``expanded`` a formula with its quantifiers written out.
     """
     if bound.given is None:
@@ -67,7 +68,7 @@ def _columns(formula: Formula, column: Column, instances: Instances, expanded: E
         neutral = FALSE if isinstance(formula, Exists) else TRUE
         parts = [part for part in instances(formula) if shape_of(expanded(part), column) != neutral]
     elif isinstance(formula, Leaf):
-        shape = TRUE if isinstance(formula, Truth) else column(formula)
+        shape = column(formula)
         if not isinstance(shape, tuple):
             yield shape
         return
@@ -78,6 +79,11 @@ def _columns(formula: Formula, column: Column, instances: Instances, expanded: E
 
 
 KNOWN_FALSE, KNOWN_TRUE = -2, -1
+
+
+def leaf_shape(value: np.integer) -> Shape:
+    """The shape of a leaf from its atom's number, or from its known truth value."""
+    return int(value) if value >= 0 else constant(value == KNOWN_TRUE)
 
 
 def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -19,12 +19,13 @@ from herbrand.budget import Budget
 from herbrand.engines.credal.ariel.factors import intervals_of
 from herbrand.engines.credal.ariel.messages import refuse_settled
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
-from herbrand.engines.credal.lowering import Lowering, has_variables, renamed_apart
+from herbrand.engines.credal.lowering import Lowering, renamed_apart
 from herbrand.engines.credal.markov import graph_of
 from herbrand.engines.credal.network import Atoms, KnownAtoms, Network, Stated
 from herbrand.engines.credal.sentence_groups import Gathered, add_rows
 from herbrand.errors import BudgetError, UnsupportedError
-from herbrand.language.syntax import Bound, BoundRows
+from herbrand.language.scope import free_names
+from herbrand.language.syntax import Bound, BoundRows, formulas_in
 from herbrand.program.bindings import Bindings
 from herbrand.program.clauses import Clause, Lookup
 from herbrand.program.program import Argument, Conjunction
@@ -61,14 +62,16 @@ class StoredLowering(Lowering):
             if isinstance(statement, BoundRows):
                 for row in add_rows(number, statement, self.atoms, gathered):
                     self.add(number + row, statement.bound(row), gathered)
-            elif isinstance(statement, Bound) and has_variables(statement):
-                yield from self._grounded(number, statement)
             elif isinstance(statement, Bound):
-                self.add(number, statement, gathered)
+                bound = renamed_apart(statement)
+                if free_names(formulas_in(bound)):
+                    yield from self._grounded(number, bound)
+                else:
+                    self.add(number, statement, gathered)
         yield gathered
 
     def _grounded(self, number: int, bound: Bound) -> Iterator[Gathered]:
-        bound = renamed_apart(bound)
+        """Yield the groundings of a renamed bound with variables."""
         conjunction, types = self.choices(bound.event, bound.given)
         query, names = _choices_query(conjunction, self.evidence)
         for batch in self.evidence.database.batches(query, BATCH):
