@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from herbrand.engines.credal.rounding import Enclosure
+from herbrand.graphs import strong_components
 
 CONSTANT, RISES, FALLS, UNKNOWN = 0, 1, 2, 3
 """Directions, as bits: the direction of a product of factors is the bitwise or of theirs."""
@@ -108,17 +109,6 @@ def _times(of_child: int, mass: int) -> int:
 def _children_first(tables: Sequence[Cut]) -> list[Cut]:
     """Tables of fixed atoms, which are no parents here, then those of open atoms after their children."""
     open_ones = {table.atom: table for table in tables if table.truth is None}
-    children = dict.fromkeys(open_ones, 0)
-    for table in open_ones.values():
-        for parent in table.scope[:-1]:
-            children[parent] += 1
-    waiting = [atom for atom, count in children.items() if not count]
-    order = [table for table in tables if table.truth is not None]
-    while waiting:
-        table = open_ones[waiting.pop()]
-        order.append(table)
-        for parent in table.scope[:-1]:
-            children[parent] -= 1
-            if not children[parent]:
-                waiting.append(parent)
-    return order
+    parents_first = strong_components({atom: table.scope[:-1] for atom, table in open_ones.items()})
+    fixed = [table for table in tables if table.truth is not None]
+    return fixed + [open_ones[atom] for (atom,) in reversed([*parents_first])]

@@ -122,8 +122,8 @@ def _entered(sentence: Sentence, rows: Sequence[_Rows]) -> bool:
     return False
 
 
-FREE = -1
-"""Mark of a row that is not fixed at one end."""
+FREE, AT_ZERO, AT_ONE = -1, -2, -3
+"""Marks of a row that is not fixed at one end, and of one whose probability is 0 or 1, whatever its ends."""
 MOST_WIDTH = 18
 """Most atoms in one table of the elimination."""
 MOST_ROWS = 2000
@@ -134,6 +134,8 @@ FEW_ENTRIES = 1 << 16
 """Most entries of a table over all vertices of a box at once."""
 
 Scope = tuple[int, ...]
+Pair = tuple[Enclosure, Enclosure]
+"""The masses P(event and given) and P(not event and given)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,78 +191,50 @@ class Masses:
     def width_of(self, rows: np.ndarray) -> np.ndarray:
         return self.true.high[1, rows] - self.true.low[0, rows]
 
-    def of(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """Enclosures of the two masses over a box: ``rows[r]`` is the end of row r, or ``FREE``."""
-        one, other = (
-            self._summed(*self._corners(rows, moves), marked)
-            for moves, marked in zip(self.moves, (self.event, self.rest), strict=True)
-        )
-        return tuple(Enclosure(mass.low[:1], mass.high[-1:]) for mass in (one, other))  # type: ignore[return-value]
+    def of(self, rows: np.ndarray) -> Pair:
+        """[boxes] Enclosures of the two masses: ``rows[b, r]`` is the end of row r in box b, or ``FREE``."""
+        return self._pair(rows, self.moves)
+
+    def _pair(self, rows: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> Pair:
+        return self._mass(rows, moves[0], self.event), self._mass(rows, moves[1], self.rest)
 
     def has_few_vertices(self, rows: np.ndarray) -> bool:
         """Whether a box has so few vertices that all are evaluated at once instead of splitting it."""
         return (1 << int((rows == FREE).sum())) << self.width <= FEW_ENTRIES
 
-    def at_vertices(self, vertices: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """The two masses [vertices]; ``vertices[v, r]`` is the end of row r."""
-        ends = self._box(vertices)
-        return self._summed(*ends, self.event), self._summed(*ends, self.rest)
-
-    def with_rows(
-        self, rows: np.ndarray, varied: np.ndarray
-    ) -> tuple[tuple[Enclosure, Enclosure], tuple[Enclosure, Enclosure]]:
+    def with_rows(self, rows: np.ndarray, varied: np.ndarray) -> tuple[Pair, Pair]:
         """The two masses [varied] with each of some rows at 1, then at 0; other rows range over the box."""
-        at_once = max(1, MOST_ENTRIES >> (self.width + 2))
-        blocks = [self._varied(rows, varied[i : i + at_once]) for i in range(0, len(varied), at_once)]
-        one, zero = (
-            tuple(_joined([block[side][value] for block in blocks]) for side in range(2))
-            for value in range(2)
+        count, at_once = len(varied), max(1, MOST_ENTRIES >> (self.width + 2))
+        boxes = np.tile(rows, (2 * count, 1))
+        boxes[np.arange(count), varied], boxes[np.arange(count, 2 * count), varied] = AT_ONE, AT_ZERO
+        starts = range(0, len(boxes), 2 * at_once)
+        blocks = [self._pair(boxes[i : i + 2 * at_once], self._moves_beyond) for i in starts]
+        one, other = (
+            Enclosure(*map(np.concatenate, zip(*mass, strict=True))) for mass in zip(*blocks, strict=True)
         )
-        return (one[0], one[1]), (zero[0], zero[1])
+        first, last = (slice(count),), (slice(count, None),)
+        return (one.part(first), other.part(first)), (one.part(last), other.part(last))
 
-    def _varied(self, rows: np.ndarray, varied: np.ndarray) -> list[list[Enclosure]]:
-        """[mass][at 1, at 0] Enclosure of each mass [varied]."""
-        return [
-            self._varied_mass(*self._corners(rows, moves), marked, varied)
-            for moves, marked in zip(self._moves_beyond, (self.event, self.rest), strict=True)
-        ]
-
-    def _varied_mass(
-        self, true: Enclosure, false: Enclosure, marked: np.ndarray, varied: np.ndarray
-    ) -> list[Enclosure]:
-        corners, count = len(true.low), len(varied)
-        chance = [np.repeat(part[:, None], 2 * count, axis=1) for part in (*true, *false)]
-        variants = np.arange(count)
-        for part, at_one in zip(chance, (1.0, 1.0, 0.0, 0.0), strict=True):
-            part[:, variants, varied], part[:, count + variants, varied] = at_one, 1.0 - at_one
-        low, high, other_low, other_high = (part.reshape(-1, part.shape[-1]) for part in chance)
-        mass = self._summed(Enclosure(low, high), Enclosure(other_low, other_high), marked)
-        least, most = (end.reshape(corners, 2, count) for end in mass)
-        return [Enclosure(least[0, value], most[-1, value]) for value in range(2)]
-
-    def _corners(self, rows: np.ndarray, moves: np.ndarray) -> tuple[Enclosure, Enclosure]:
-        """[1 or 2, rows] A box, free rows of known direction at the ends that minimise or maximise a mass.
-
-        Two boxes, for the minimum and the maximum; one, the same for both, where no such row is free.
-        """
+    def _mass(self, rows: np.ndarray, moves: np.ndarray, marked: np.ndarray) -> Enclosure:
+        """[boxes] Enclosure of a mass, free rows of known direction at the ends that are extreme for it."""
+        rows = np.atleast_2d(rows)
         free = (rows == FREE) & (moves != UNKNOWN)
         if not free.any():
-            return self._box(rows)
-        least, most = (
-            self._box(np.where(free, (moves == RISES) if up else (moves == FALLS), rows)) for up in (0, 1)
-        )
-        true, false = (
-            Enclosure(*(np.concatenate(ends) for ends in zip(a, b, strict=True)))
-            for a, b in zip(least, most, strict=True)
-        )
-        return true, false
+            return self._summed(*self._box(rows), marked)
+        least, most = (np.where(free, moves == at_end, rows) for at_end in (FALLS, RISES))
+        mass = self._summed(*self._box(np.concatenate([least, most])), marked)
+        return Enclosure(mass.low[: len(rows)], mass.high[len(rows) :])
 
     def _box(self, rows: np.ndarray) -> tuple[Enclosure, Enclosure]:
         """[boxes, rows] Enclosures of each row and of its complement over boxes."""
-        rows = np.atleast_2d(rows)
         every, low, high = np.arange(rows.shape[1]), np.where(rows == 1, 1, 0), np.where(rows == 0, 0, 1)
         true = Enclosure(self.true.low[low, every], self.true.high[high, every])
-        return true, Enclosure(self.false.low[high, every], self.false.high[low, every])
+        false = Enclosure(self.false.low[high, every], self.false.high[low, every])
+        for at, ends in ((AT_ONE, (true, false)), (AT_ZERO, (false, true))):
+            for enclosed, value in zip(ends, (1.0, 0.0), strict=True):
+                for end in enclosed:
+                    end[rows == at] = value
+        return true, false
 
     def _summed(self, true: Enclosure, false: Enclosure, marked: np.ndarray) -> Enclosure:
         """[variants] Sum over the marked cases of the products of rows."""
@@ -396,7 +370,3 @@ def _spread(factor: Factor, scope: Scope) -> Enclosure:
     moved = factor.table.transpose([0, *(1 + factor.scope.index(atom) for atom in held)])
     shape = (len(factor.table.low), *(2 if atom in factor.scope else 1 for atom in scope))
     return moved.reshape(*shape)
-
-
-def _joined(blocks: Sequence[Enclosure]) -> Enclosure:
-    return Enclosure(np.concatenate([b.low for b in blocks]), np.concatenate([b.high for b in blocks]))

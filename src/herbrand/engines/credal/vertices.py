@@ -26,12 +26,11 @@ import numpy as np
 
 from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.directions import FALLS, RISES
-from herbrand.engines.credal.masses import FREE, Masses
+from herbrand.engines.credal.masses import FREE, Masses, Pair
 from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
 
 ROUNDING = 1e-12
 """Smallest relative tolerance: a smaller one would need more digits than doubles have."""
-Pair = tuple[Enclosure, Enclosure]
 
 
 def vertex_end(masses: Masses, least: bool, tolerance: float, until: float) -> End:
@@ -108,14 +107,14 @@ class _Search:
         free = np.flatnonzero(rows == FREE)
         vertices = np.tile(rows, (1 << len(free), 1))
         vertices[:, free] = np.arange(len(vertices))[:, None] >> np.arange(len(free)) & 1
-        one, other = self._wanted_first(*self.masses.at_vertices(vertices))
+        one, other = self._odds(vertices)
         impossible = (one.high == 0) & (other.high == 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = one.low / other.high
         return vertices[np.lexsort((odds, impossible))[0]]
 
     def _odds(self, rows: np.ndarray) -> Pair:
-        """The two masses of a box, the one to minimise first."""
+        """The two masses of boxes, the one to minimise first."""
         return self._wanted_first(*self.masses.of(rows))
 
     def _wanted_first(self, of_event: Enclosure, of_rest: Enclosure) -> Pair:
