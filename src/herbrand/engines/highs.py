@@ -43,9 +43,13 @@ class LinearProgram:
         """The program with one more row, in which no variable is repeated."""
         zeros = np.zeros(len(variables), int)
         row = csr_array((factors, (zeros, variables)), shape=(1, len(self.lower)))
+        return self.with_rows(row, np.array([lower]), np.array([upper]))
+
+    def with_rows(self, rows: csr_array, lower: np.ndarray, upper: np.ndarray) -> Self:
+        """The program with more rows."""
         return replace(
             self,
-            rows=vstack([self.rows, row], format="csr"),
+            rows=vstack([self.rows, rows], format="csr"),
             row_lower=np.append(self.row_lower, lower),
             row_upper=np.append(self.row_upper, upper),
         )

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.proved_linear import LinearProgram, least
@@ -302,51 +302,37 @@ def relaxed(program: PolynomialProgram) -> LinearProgram:
 
     Envelopes at an infinite end are left out.
     """
-    result, left, right = program.products.T
-    low, high = program.lower[left], program.upper[left]
-    least_whole, most_whole = program.lower[right], program.upper[right]
-    count = len(result)
-    finite = np.isfinite(most_whole)
-    pieces = [
-        _envelope(result, left, right, low, least_whole, True),
-        _envelope(result[finite], left[finite], right[finite], high[finite], most_whole[finite], True),
-        _envelope(result, left, right, high, least_whole, False),
-        _envelope(result[finite], left[finite], right[finite], low[finite], most_whole[finite], False),
+    ends = program.row_lower, program.row_upper, program.lower, program.upper
+    linear = LinearProgram(program.rows, *ends)
+    if not len(program.products):
+        return linear
+    theta, wholes = program.products[:, 1:].T
+    low, high = program.lower[theta], program.upper[theta]
+    least_whole, most_whole = program.lower[wholes], program.upper[wholes]
+    envelopes = [
+        _envelope(program, low, least_whole, True),
+        _envelope(program, high, most_whole, True),
+        _envelope(program, high, least_whole, False),
+        _envelope(program, low, most_whole, False),
     ]
-    entries = program.rows.tocoo()
-    start = len(program.row_lower)
-    row, column, data = [entries.row], [entries.col], [entries.data]
-    row_lower, row_upper = [program.row_lower], [program.row_upper]
-    for at, variables, factors, ends_low, ends_high in pieces if count else ():
-        row.append(start + at)
-        column.append(variables)
-        data.append(factors)
-        row_lower.append(ends_low)
-        row_upper.append(ends_high)
-        start += len(ends_low)
-    rows = csr_array(
-        (np.concatenate(data), (np.concatenate(row), np.concatenate(column))), shape=(start, program.size)
-    )
-    ends = np.concatenate(row_lower), np.concatenate(row_upper)
-    return LinearProgram(rows, *ends, program.lower, program.upper)
+    rows, row_lower, row_upper = zip(*envelopes, strict=True)
+    return linear.with_rows(vstack(rows), np.concatenate(row_lower), np.concatenate(row_upper))
 
 
 def _envelope(
-    result: np.ndarray, left: np.ndarray, right: np.ndarray, at: np.ndarray, whole: np.ndarray, below: bool
-) -> tuple[np.ndarray, ...]:
+    program: PolynomialProgram, at: np.ndarray, whole: np.ndarray, below: bool
+) -> tuple[csr_array, np.ndarray, np.ndarray]:
     """w - at * right - whole * left >= - at * whole (``below``), or <=, the end rounded outward."""
-    index = np.arange(len(result))
-    factors = np.concatenate([np.ones(len(result)), -at, -whole])
+    finite = np.isfinite(whole)
+    at, whole, products = at[finite], whole[finite], program.products[finite]
+    count = len(products)
+    factors = np.concatenate([np.ones(count), -whole, -at])
+    rows = csr_array((factors, (np.tile(np.arange(count), 3), products.T.reshape(-1))), (count, program.size))
     product = at * whole
     exact = (product == 0) & ((at == 0) | (whole == 0))
-    if below:
-        low = np.where(exact, 0.0, -np.nextafter(product, np.inf))
-        high = np.full(len(result), np.inf)
-    else:
-        low = np.full(len(result), -np.inf)
-        high = np.where(exact, 0.0, -np.nextafter(product, -np.inf))
-    variables = np.concatenate([result, right, left])
-    return np.tile(index, 3), variables, factors, low, high
+    end = np.where(exact, 0.0, -np.nextafter(product, np.inf if below else -np.inf))
+    none = np.full(count, np.inf if below else -np.inf)
+    return (rows, end, none) if below else (rows, none, end)
 
 
 # The proved optimum of a linear function

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from herbrand.engines.credal.rounding import UNIT
 from herbrand.engines.highs import LinearProgram, Optimum, optimum, power
@@ -158,26 +158,18 @@ def _infeasible(
     whole: LinearProgram, until: float, point: np.ndarray | None = None, zoom: float = 1.0
 ) -> bool:
     """Whether the program is proved to be infeasible: the minimal violation of its rows is positive.
+
     The multipliers are those of the program as it is, or zoomed around a nearly feasible point.
     """
     program = whole if point is None else _zoomed(whole, point, zoom)
-    count = len(program.row_lower)
-    entries = program.rows.tocoo()
-    finite_lower, finite_upper = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
     width = len(program.lower)
-    index = np.arange(count)
-    row = np.concatenate([entries.row, index[finite_lower], index[finite_upper]])
-    column = np.concatenate(
-        [entries.col, np.full(finite_lower.sum(), width), np.full(finite_upper.sum(), width + 1)]
-    )
-    data = np.concatenate([entries.data, np.ones(finite_lower.sum()), -np.ones(finite_upper.sum())])
-    rows = csr_array((data, (row, column)), shape=(count, width + 2))
+    violations = np.stack([np.isfinite(program.row_lower), -1.0 * np.isfinite(program.row_upper)], axis=1)
     grown = LinearProgram(
-        rows,
+        hstack([program.rows, csr_array(violations)], format="csr"),
         program.row_lower,
         program.row_upper,
-        np.concatenate([program.lower, np.zeros(2)]),
-        np.concatenate([program.upper, np.full(2, np.inf)]),
+        np.append(program.lower, np.zeros(2)),
+        np.append(program.upper, np.full(2, np.inf)),
     )
     cost = np.concatenate([np.zeros(width), np.ones(2)])
     multipliers = _solved(cost, grown, until).multipliers
