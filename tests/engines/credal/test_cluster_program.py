@@ -136,7 +136,7 @@ def test_a_distribution_of_the_network_satisfies_the_program(seed: int) -> None:
     found = complete(made, values_of(made, masses))
     assert violation(made.program, found) <= 1e-6
     for sentence in part.sentences:
-        event = made.cases.probability(sentence.atoms, sentence.event)
+        event = made.cases.expectation(sentence.atoms, sentence.event)
         axes = tuple(a for a in range(masses.ndim) if a not in sentence.atoms)
         local = masses.sum(axis=axes).transpose(np.argsort(np.argsort(sentence.atoms)))
         assert float(event.factors @ found[event.variables]) == pytest.approx(
@@ -162,7 +162,7 @@ def test_one_that_breaks_an_independence_or_a_sentence_does_not(seed: int) -> No
 def test_probabilities_of_what_is_over_no_atom_are_parts_of_the_whole() -> None:
     made = table_program(part_of("P(a) <= 0.5"))
     for truth in (True, False):
-        found = made.cases.probability((), np.array(truth))
+        found = made.cases.expectation((), np.array(truth))
         assert found.variables.tolist() == [made.cases.total] and found.factors.tolist() == [float(truth)]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.lowering import credal_network
-from herbrand.engines.credal.markov import Graph, Statement, components, graph_of
+from herbrand.engines.credal.markov import Graph, Separation, components, graph_of
 from herbrand.engines.credal.network import Network
 from tests.laws import tries
 
@@ -104,28 +104,28 @@ def test_a_graph_without_atoms_or_links() -> None:
     nothing, alone = graph(0, []), graph(3, [])
     assert nothing.core == () and nothing.into == [] and nothing.out == []
     assert alone.core == () and alone.parents(1) == () and alone.descendants(1) == ()
-    assert alone.statement(1) == Statement(1, (), (0, 2))
+    assert alone.statement(1) == Separation(1, (), (0, 2))
 
 
 def test_statements_worked_out_by_hand() -> None:
     """A chain, a collider, and two atoms on a cycle with one below."""
     chain, collider = graph(3, [(0, 1), (1, 2)]), graph(3, [(0, 2), (1, 2)])
     assert [chain.statement(a) for a in range(3)] == [
-        Statement(0, (), ()),
-        Statement(1, (0,), ()),
-        Statement(2, (1,), (0,)),
+        Separation(0, (), ()),
+        Separation(1, (0,), ()),
+        Separation(2, (1,), (0,)),
     ]
     assert [collider.statement(a) for a in range(3)] == [
-        Statement(0, (), (1,)),
-        Statement(1, (), (0,)),
-        Statement(2, (0, 1), ()),
+        Separation(0, (), (1,)),
+        Separation(1, (), (0,)),
+        Separation(2, (0, 1), ()),
     ]
     cycle = graph(3, [(0, 1), (1, 0), (1, 2)])
     assert cycle.core == (0, 1)
     # 2 is reached from 0 by its parent 1 only, and no path goes on past a parent
-    assert cycle.statement(0) == Statement(0, (1,), (2,))
-    assert cycle.statement(1) == Statement(1, (0,), ())
-    assert cycle.statement(2) == Statement(2, (1,), (0,))
+    assert cycle.statement(0) == Separation(0, (1,), (2,))
+    assert cycle.statement(1) == Separation(1, (0,), ())
+    assert cycle.statement(2) == Separation(2, (1,), (0,))
 
 
 def network(text: str) -> Network:

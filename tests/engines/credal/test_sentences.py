@@ -40,8 +40,7 @@ def conditional(rng: np.random.Generator, atom: int, parents: tuple[int, ...]) -
     event = given.copy()
     np.moveaxis(event, axis, 0)[int(rng.integers(2))] = False
     lower, upper = np.sort(rng.random(2))
-    whole = given.all() and bool(rng.integers(2))
-    return Sentence(own, event, None if whole else given, float(lower), float(upper))
+    return Sentence(own, event, given, float(lower), float(upper))
 
 
 @quick
@@ -65,8 +64,8 @@ def test_a_conditional_sentence_is_known_as_one(rng: np.random.Generator) -> Non
     cases, lower, upper = found
     atoms = (ATOM, *PARENTS)
     masses = rng.dirichlet(np.full(16, 0.4))
-    given = np.ones((2,) * len(sentence.atoms), bool) if sentence.given is None else sentence.given
-    told, both = (chance(masses, atoms, table, sentence.atoms) for table in (given, sentence.event))
+    tables = sentence.given, sentence.event
+    told, both = (chance(masses, atoms, table, sentence.atoms) for table in tables)
     chosen = cases.reshape((2,) * len(PARENTS))
     same = chance(masses, atoms, chosen, PARENTS)
     holds = chance(masses, atoms, np.stack([np.zeros_like(chosen), chosen]), atoms)
@@ -78,14 +77,14 @@ def test_a_conditional_sentence_is_known_as_one(rng: np.random.Generator) -> Non
 @pytest.mark.parametrize(
     ("event", "given"),
     [
-        ([[0, 1], [1, 0]], None),  # an equivalence
-        ([[0, 0], [0, 1]], None),  # both: a conjunction is no table's row
+        ([[0, 1], [1, 0]], [[1, 1], [1, 1]]),  # an equivalence
+        ([[0, 0], [0, 1]], [[1, 1], [1, 1]]),  # both: a conjunction is no table's row
         ([[0, 0], [0, 1]], [[0, 1], [1, 1]]),  # given one or the other
-        ([[1, 1], [1, 1]], None),
+        ([[1, 1], [1, 1]], [[1, 1], [1, 1]]),
     ],
 )
-def test_other_sentences_are_not(event: list[list[int]], given: list[list[int]] | None) -> None:
-    said = Sentence((0, 1), np.array(event, bool), None if given is None else np.array(given, bool), 0.2, 0.9)
+def test_other_sentences_are_not(event: list[list[int]], given: list[list[int]]) -> None:
+    said = Sentence((0, 1), np.array(event, bool), np.array(given, bool), 0.2, 0.9)
     assert said.conditional_on(0, (1,)) is None
 
 
@@ -128,17 +127,17 @@ def test_what_is_satisfied_case_by_case_is_so_under_any_parents(rng: np.random.G
     above = rng.dirichlet(np.full(8, 0.4))
     masses = np.stack([above * (1 - theta), above * theta]).reshape(-1)
     for sentence in sentences:
-        given = np.ones((2,) * len(sentence.atoms), bool) if sentence.given is None else sentence.given
-        told, both = (chance(masses, (ATOM, *PARENTS), t, sentence.atoms) for t in (given, sentence.event))
+        tables = sentence.given, sentence.event
+        told, both = (chance(masses, (ATOM, *PARENTS), t, sentence.atoms) for t in tables)
         assert sentence.lower * told - 1e-9 <= both <= sentence.upper * told + 1e-9
 
 
 def test_one_sentence_of_another_form_binds_the_parents() -> None:
-    tied = Sentence((0, 1), np.eye(2, dtype=bool), None, 0.9, 1.0)
+    tied = Sentence((0, 1), np.eye(2, dtype=bool), np.full((2, 2), True), 0.9, 1.0)
     assert not satisfied_case_by_case(0, (1,), [tied])
     assert satisfied_case_by_case(0, (1,), [])
 
 
 def test_a_vacuous_sentence_says_nothing_about_the_same_atoms() -> None:
-    said = Sentence((3, 5), np.eye(2, dtype=bool), None, 0.9, 1.0, (2, 4)).vacuous()
+    said = Sentence((3, 5), np.eye(2, dtype=bool), np.full((2, 2), True), 0.9, 1.0, (2, 4)).vacuous()
     assert (said.lower, said.upper, said.atoms, said.source) == (0.0, 1.0, (3, 5), (2, 4))

@@ -37,7 +37,7 @@ import numpy as np
 
 from herbrand.engines.credal.network_part import NetworkPart, Sentence, single_case_intervals
 from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
-from herbrand.engines.credal.rounding import complement
+from herbrand.engines.credal.rounding import at_least, at_most, complement
 from herbrand.engines.credal.shape import spread
 
 # Clusters: tables over them that agree on common atoms are marginals of one distribution
@@ -105,21 +105,11 @@ def _fill(near: list[set[int]], atom: int) -> int:
 # The program over the tables of the clusters
 
 
-@dataclass(frozen=True, eq=False)
-class Linear:
+class Linear(NamedTuple):
     """A linear function of a program's variables."""
 
     variables: np.ndarray
     factors: np.ndarray
-
-    def times(self, factor: float) -> Linear:
-        return Linear(self.variables, self.factors * factor)
-
-    def minus(self, other: Linear, times: float) -> Linear:
-        return Linear(
-            np.concatenate([self.variables, other.variables]),
-            np.concatenate([self.factors, -times * other.factors]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +125,15 @@ class CaseTable:
     part: np.ndarray | None
     rest: np.ndarray | None = None
 
-    def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
-        """P(holds) as a linear function; ``holds`` marks cases of ``atoms``, which are all in this table."""
-        everywhere = spread(holds, atoms, self.atoms).astype(float)
+    def expectation(self, atoms: Sequence[int], values: np.ndarray) -> Linear:
+        """The expectation of a value for each case of ``atoms``, which are all in this table."""
+        everywhere = spread(values, atoms, self.atoms).astype(float)
         if self.part is None or self.rest is None:
             return _linear(self.whole, everywhere.reshape(-1))
         without, with_it = everywhere[..., 0].reshape(-1), everywhere[..., 1].reshape(-1)
-        both = without * with_it
-        mass = _linear(self.whole, both)
-        for variables, factors in ((self.part, with_it - both), (self.rest, without - both)):
-            mass = mass.minus(_linear(variables, factors), -1.0)
-        return mass
+        both = np.where(without == with_it, with_it, 0.0)
+        factors = np.concatenate([both, with_it - both, without - both])
+        return _linear(np.concatenate([self.whole, self.part, self.rest]), factors)
 
     def cases_of(self, atoms: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Variables that partition the table, and the case of ``atoms`` that each belongs to."""
@@ -181,11 +169,14 @@ class CaseTables:
         fitting = (table for table in near if set(atoms) <= set(table.atoms))
         return min(fitting, key=lambda table: len(table.atoms))
 
-    def probability(self, atoms: Sequence[int], holds: np.ndarray) -> Linear:
-        """P(holds) as a function of the variables; the atoms lie within one cluster."""
+    def expectation(self, atoms: Sequence[int], values: np.ndarray) -> Linear:
+        """The expectation of a value for each case of ``atoms``, which lie within one cluster.
+
+        It is the probability of an event whose cases have the value 1, and the others 0.
+        """
         if not len(atoms):
-            return Linear(np.array([self.total]), np.array([float(holds.reshape(-1)[0])]))
-        return self.smallest(atoms).probability(atoms, holds)
+            return Linear(np.array([self.total]), values.reshape(-1).astype(float))
+        return self.smallest(atoms).expectation(atoms, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,26 +254,16 @@ def _conditional(assembly: Assembly, atom: int, parents: Sequence[int], part: Ne
 
 
 def _add_sentence(assembly: Assembly, cases: CaseTables, sentence: Sentence) -> None:
-    """Add ``lower P(given) <= P(event) <= upper P(given)``, in terms of P(event) and P(given, not event).
-
-    ``(1 - lower) P(event) >= lower P(given, not event)`` takes no difference of probabilities, and rounded
-    outward it is never stricter than the sentence.
-    """
-    given = np.ones_like(sentence.event) if sentence.given is None else sentence.given
-    event = cases.probability(sentence.atoms, sentence.event)
-    other = cases.probability(sentence.atoms, given & ~sentence.event)
+    """Add ``lower P(given) <= P(event) <= upper P(given)``, rounded so that it excludes no distribution."""
+    tables = sentence.event, sentence.given
+    least, most = at_least(*tables, sentence.lower), -at_most(*tables, sentence.upper)
     if sentence.lower == sentence.upper and np.diff(complement(sentence.lower)) == 0:
-        difference = event.times(1 - sentence.lower).minus(other, sentence.lower)
-        assembly.row(difference.variables, difference.factors, 0.0, 0.0)
-        return
-    if sentence.lower > 0:
-        kept = float(complement(sentence.lower).high)
-        difference = event.times(kept).minus(other, sentence.lower)
-        assembly.row(difference.variables, difference.factors, 0.0, np.inf)
-    if sentence.upper < 1:
-        kept = float(complement(sentence.upper).low)
-        difference = event.times(kept).minus(other, sentence.upper)
-        assembly.row(difference.variables, difference.factors, -np.inf, 0.0)
+        rows = [(least, 0.0, 0.0)]
+    else:
+        rows = [(least, 0.0, np.inf)] if sentence.lower > 0 else []
+        rows += [(most, -np.inf, 0.0)] if sentence.upper < 1 else []
+    for form, low, high in rows:
+        assembly.row(*cases.expectation(sentence.atoms, form), low, high)
 
 
 def _cases_of(around: Sequence[int], parents: Sequence[int]) -> np.ndarray:

@@ -189,7 +189,7 @@ def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:
         if not fresh or len(named) >= MOST_NAMED:
             continue
         named |= fresh
-        given = f" given {_joined(list(map(text, statement.parents)))}" if statement.parents else ""
+        given = f" given {_joined(list(map(text, statement.given)))}" if statement.given else ""
         apart = _joined(list(map(text, others)))
         yield f"it takes {text(atom)} to be independent of {apart}{given}: no condition leads there from it"
 

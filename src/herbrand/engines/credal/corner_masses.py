@@ -87,10 +87,12 @@ def corner_masses(
     if ((lower > 0) & (lower < LEAST)).any() or ((upper > 0) & (upper < LEAST)).any():
         return None
     worlds = _worlds(parents, [len(part.graph.ancestors([atom])) for atom in range(part.graph.count)])
-    possible = _truths(atoms, np.ones_like(event) if given is None else given, worlds)
+    always = np.ones_like(event)
+    condition = always if given is None else given
+    possible = _truths(atoms, condition, worlds)
     if not _rows_of(possible) & _rows_of(_truths(atoms, event, worlds)):
-        given = None
-    query = Sentence(tuple(atoms), event if given is None else event & given, given, 0.0, 1.0)
+        condition = always
+    query = Sentence(tuple(atoms), event & condition, condition, 0.0, 1.0)
     sentences = (*(s for s in part.sentences if not _is_range(part, s)), query)
     holds = np.array([_truths(s.atoms, s.event, worlds) for s in sentences])
     known = np.array([_truths(s.atoms, s.given, worlds) for s in sentences])
@@ -140,10 +142,8 @@ def _worlds(parents: Sequence[tuple[int, ...]], depth: Sequence[int]) -> np.ndar
     return worlds
 
 
-def _truths(atoms: Sequence[int], holds: np.ndarray | None, worlds: np.ndarray) -> np.ndarray:
-    """[corners] Whether a formula over some atoms holds in the world of each corner; ``None`` always does."""
-    if holds is None:
-        return np.ones(worlds.shape[1], bool)
+def _truths(atoms: Sequence[int], holds: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+    """[corners] Whether a formula over some atoms holds in the world of each corner."""
     return np.broadcast_to(holds[tuple(worlds[atom] for atom in atoms)], worlds.shape[1:])
 
 

@@ -30,15 +30,12 @@ from herbrand.engines.credal.corner_search import corner_end
 from herbrand.engines.credal.masses import Masses, related, separate_masses
 from herbrand.engines.credal.network_part import MOST_KEPT, NetworkPart
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
+from herbrand.engines.credal.question import ImpossibleConditionError
 from herbrand.engines.credal.vertices import vertex_end
 from herbrand.errors import BudgetError
 
 SUM_ROUNDED = 64 * sys.float_info.epsilon
 """Largest relative rounding error of a probability that is summed over the rows of a program."""
-
-
-class ImpossibleConditionError(Exception):
-    """Raised where the upper probability of the condition is 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ def ends_of(
 ) -> Ends:
     """Compute both ends of a query: at vertices or by corners if ``at_vertices``, else by a program.
 
-    Raises ``InfeasibleError`` or :class:`ImpossibleConditionError`.
+    Raises ``InfeasibleError`` or ``ImpossibleConditionError``.
     """
     masses = separate_masses(part, query.atoms, query.event, query.given) if at_vertices else None
     if masses is not None:
@@ -187,7 +184,7 @@ def _end(
 ) -> End:
     """Solve the program for one end, within the interval that is known to hold it."""
     if query.within != (0.0, 1.0):
-        program = program.with_row(objective.variables, objective.factors, *query.within)
+        program = program.with_row(*objective, *query.within)
     try:
         return _within(_solved(program, objective, least, clock, ends_left))
     except InfeasibleError:
@@ -214,9 +211,9 @@ def _asked(
     Given a condition, its own range is computed first, and the program is scaled so that P(condition) = 1.
     """
     if query.given is None:
-        return tables.program, tables.cases.probability(query.atoms, query.event)
-    given = tables.cases.probability(query.atoms, query.given)
-    both = tables.cases.probability(query.atoms, query.event & query.given)
+        return tables.program, tables.cases.expectation(query.atoms, query.event)
+    given = tables.cases.expectation(query.atoms, query.given)
+    both = tables.cases.expectation(query.atoms, query.event & query.given)
     program = tightened(tables.program)
     if program is None:
         raise InfeasibleError
@@ -225,7 +222,7 @@ def _asked(
         raise ImpossibleConditionError
     least = max(0.0, _solved(program, given, True, clock, ends_left + 1).bound)
     scaled = _scaled(tables, program, least, most)
-    return scaled.with_row(given.variables, given.factors, 1.0, 1.0), both
+    return scaled.with_row(*given, 1.0, 1.0), both
 
 
 def greatest(program: PolynomialProgram, objective: Linear) -> float:
@@ -257,8 +254,7 @@ def _scaled(
 def _solved(program: PolynomialProgram, objective: Linear, least: bool, clock: Clock, ends_left: int) -> End:
     return optimum(
         program,
-        objective.variables,
-        objective.factors,
+        *objective,
         least=least,
         seconds=clock.seconds(ends_left),
         tolerance=clock.tolerance,
@@ -338,7 +334,7 @@ def size_of(part: NetworkPart, query: LocalQuery | None = None) -> Size:
     for atom in part.graph.core:
         statement = part.graph.statement(atom)
         others = [other for other in statement.others if other in set(part.graph.core)]
-        products += 2 ** (len(statement.parents) + len(others)) if others else 0
+        products += 2 ** (len(statement.given) + len(others)) if others else 0
     widest = max([cluster.width for cluster in clusters], default=0)
     entries = 2**core + sum(2**cluster.width for cluster in clusters)
     return Size(entries, products, core, max(widest, core))

@@ -20,7 +20,7 @@ required: the statements hold as they stand.
 >>> graph.parents(2), graph.descendants(0), graph.core
 ((0, 1), (2, 3), ())
 >>> Graph.of(2, np.array([[0, 1], [1, 0]])).statement(0)
-Statement(atom=0, parents=(1,), others=())
+Separation(atom=0, given=(1,), others=())
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from herbrand.loops import chosen, loop
 from herbrand.row_keys import by_number
 
 
-class Statement(NamedTuple):
-    """``atom`` is independent of all ``others`` jointly, given its ``parents``."""
+class Separation(NamedTuple):
+    """``atom`` is independent of all ``others`` jointly, given ``given``: atoms, or columns of a scope."""
 
     atom: int
-    parents: tuple[int, ...]
+    given: tuple[int, ...]
     others: tuple[int, ...]
 
 
@@ -88,11 +88,11 @@ class Graph:
         below = reached(self.out[atom], lambda child: () if child in walls else self.out[child])
         return tuple(sorted({*below} - {atom}))
 
-    def statement(self, atom: int) -> Statement:
+    def statement(self, atom: int) -> Separation:
         """The Markov statement of one atom."""
         parents = self.into[atom]
         excluded = {atom, *parents, *self.descendants(atom)}
-        return Statement(atom, parents, tuple(a for a in range(self.count) if a not in excluded))
+        return Separation(atom, parents, tuple(a for a in range(self.count) if a not in excluded))
 
     @cached_property
     def is_core(self) -> np.ndarray:

@@ -62,6 +62,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -161,18 +162,10 @@ def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
         if not isinstance(shape, tuple):
             return atoms.syntax(ground.atoms[shape])
         parts = tuple(map(formula, shape[1:]))
-        match shape[0]:
-            case "not":
-                return Not(parts[0])
-            case "and":
-                return And(parts)
-            case "or":
-                return Or(parts)
-            case "xor":
-                return Xor(parts)
-            case "iff":
-                return Iff(parts[0], parts[1])
-        return Truth(shape == TRUE)
+        if not parts:
+            return Truth(shape == TRUE)
+        kind = {"not": Not, "and": And, "or": Or, "xor": Xor, "iff": Iff}[shape[0]]
+        return kind(*parts) if kind in (Not, Iff) else kind(parts)
 
     return formula(ground.shape)
 
@@ -249,19 +242,60 @@ class SentenceGroup:
         return truth_table(self.given, self.arity)
 
     @cached_property
-    def tables(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """The cases where event and condition hold, and those where the condition holds, an axis a column.
-
-        The second is None for sentences without a condition.
-        """
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """The cases where event and condition hold, and those where the condition holds, an axis a column."""
         shape = (2,) * self.arity
-        event = (self.event_table & self.given_table).reshape(shape)
-        return event, None if self.given is None else self.given_table.reshape(shape)
+        return (self.event_table & self.given_table).reshape(shape), self.given_table.reshape(shape)
+
+    @cached_property
+    def table_row(self) -> TableRow | None:
+        """The row of a conditional table that a sentence bounds, if it bounds one."""
+        return table_row(*self.tables)
 
     def rows(self, kept: np.ndarray) -> SentenceGroup:
         """The group restricted to these rows."""
         parts = {name: getattr(self, name)[kept] for name in _BY_ROW}
         return replace(self, **parts)
+
+
+class LiteralCases(NamedTuple):
+    """The cases of the other atoms in which a sentence is about one atom, or about its negation."""
+
+    cases: np.ndarray  # (2,) * (k - 1) bool
+    positive: bool
+
+
+def literal_at(event: np.ndarray, given: np.ndarray, axis: int) -> LiteralCases | None:
+    """Read ``P(event | given)`` as ``P(x | cases of the others)`` or ``P(not x | ...)``, x at an axis.
+
+    ``event`` implies ``given``. ``None`` for a sentence of another form.
+    """
+    known, false, true = given.take(0, axis), event.take(0, axis), event.take(1, axis)
+    if (known != given.take(1, axis)).any():
+        return None
+    if not false.any() and (true == known).all():
+        return LiteralCases(known, True)
+    if not true.any() and (false == known).all():
+        return LiteralCases(known, False)
+    return None
+
+
+class TableRow(NamedTuple):
+    """``P(x | a case of the other columns)``, or ``P(not x | ...)``: the column of x, the others' truths."""
+
+    child: int
+    truths: tuple[int, ...]
+    positive: bool
+
+
+def table_row(event: np.ndarray, given: np.ndarray) -> TableRow | None:
+    """Read ``P(event | given)`` as a row of one atom's conditional table; ``None`` for another form."""
+    for child in range(event.ndim):
+        literal = literal_at(event, given, child)
+        if literal is not None and np.count_nonzero(literal.cases) == 1:
+            (truths,) = np.argwhere(literal.cases).tolist()
+            return TableRow(child, tuple(truths), literal.positive)
+    return None
 
 
 NO_LINKS = np.empty((0, 2), np.int64)

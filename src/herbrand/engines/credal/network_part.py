@@ -28,8 +28,8 @@ from functools import cached_property
 import numpy as np
 
 from herbrand.engines.credal.markov import Graph, graph_of
-from herbrand.engines.credal.network import NO_LINKS, Network
-from herbrand.engines.credal.rounding import complement
+from herbrand.engines.credal.network import NO_LINKS, Network, literal_at
+from herbrand.engines.credal.rounding import opposite
 from herbrand.engines.credal.shape import spread
 from herbrand.graphs import component_of, reached
 
@@ -46,7 +46,7 @@ class Sentence:
 
     atoms: tuple[int, ...]
     event: np.ndarray  # (2,) * k bool
-    given: np.ndarray | None  # (2,) * k bool
+    given: np.ndarray  # (2,) * k bool
     lower: float
     upper: float
     source: tuple[int, int] = (0, 0)
@@ -57,8 +57,7 @@ class Sentence:
 
     def in_cases_of(self, scope: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """The cases of a scope with all its atoms where the event holds, and where the condition holds."""
-        event = spread(self.event, self.atoms, scope)
-        given = np.ones_like(event) if self.given is None else spread(self.given, self.atoms, scope)
+        event, given = (spread(table, self.atoms, scope) for table in (self.event, self.given))
         return event.reshape(-1), given.reshape(-1)
 
     def vacuous(self) -> Sentence:
@@ -74,26 +73,18 @@ class Sentence:
         if literal is None:
             return None
         cases, positive = literal
-        if positive:
-            return cases, self.lower, self.upper
-        return cases, float(complement(self.upper).low), float(complement(self.lower).high)
+        ends = self.lower, self.upper
+        return (cases, *(ends if positive else opposite(ends)))
 
     def literal_on(self, atom: int, parents: Sequence[int]) -> tuple[np.ndarray, bool] | None:
         """The cases of such a sentence, and whether it is of the atom itself, not of its negation."""
         if atom not in self.atoms or not set(self.atoms) <= {atom, *parents}:
             return None
-        axis = self.atoms.index(atom)
-        given = np.ones((2,) * len(self.atoms), bool) if self.given is None else self.given
-        known, false, true = given.take(0, axis), self.event.take(0, axis), self.event.take(1, axis)
-        if (known != given.take(1, axis)).any():
+        literal = literal_at(self.event, self.given, self.atoms.index(atom))
+        if literal is None:
             return None
         others = [other for other in self.atoms if other != atom]
-        cases = spread(known, others, parents).reshape(-1)
-        if not false.any() and (true == known).all():
-            return cases, True
-        if not true.any() and (false == known).all():
-            return cases, False
-        return None
+        return spread(literal.cases, others, parents).reshape(-1), literal.positive
 
 
 def sentences_of(network: Network) -> Iterator[Sentence]:

@@ -69,6 +69,10 @@ class BoundSettings:
 Answer = TypeVar("Answer")
 
 
+class ImpossibleConditionError(Exception):
+    """Raised where a condition is proved to have upper probability 0, by what does not know its text."""
+
+
 class ImpossibleGivenError(ContradictionError):
     """Raised where a query's condition is proved to have probability 0; other queries can be answered."""
 

@@ -5,8 +5,8 @@ exact result, whatever the operands' exact values are within theirs. Relative er
 operation at any scale, and zeros stay exact: a number that is proved to be 0 differs from one that is merely
 small.
 
->>> third = Enclosure.of(1.0).over(Enclosure.of(3.0))
->>> bool(third.low < third.high), third.times(Enclosure.of(0.0)).high.item()
+>>> sum_of_tenths = Enclosure.of(0.1).plus(Enclosure.of(0.2))
+>>> bool(sum_of_tenths.low < sum_of_tenths.high), sum_of_tenths.times(Enclosure.of(0.0)).high.item()
 (True, 0.0)
 >>> complement(0.25)
 Enclosure(low=array(0.75), high=array(0.75))
@@ -40,13 +40,6 @@ class Enclosure(NamedTuple):
     def plus(self, other: Enclosure) -> Enclosure:
         return Enclosure(sum_below(self.low, other.low), sum_above(self.high, other.high))
 
-    def over(self, other: Enclosure) -> Enclosure:
-        """The quotient; from 0 to infinity where both may be 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low = np.where(self.low > 0, np.nextafter(self.low / other.high, 0.0), 0.0)
-            high = np.where(self.high > 0, np.nextafter(self.high / other.low, np.inf), 0.0)
-        return Enclosure(low, np.where((self.high == 0) & (other.low == 0), np.inf, high))
-
     def reshape(self, *shape: int) -> Enclosure:
         return Enclosure(self.low.reshape(shape), self.high.reshape(shape))
 
@@ -76,9 +69,29 @@ def complement(chance: np.ndarray | float) -> Enclosure:
     return Enclosure(sum_below(one, minus), sum_above(one, minus))
 
 
+def opposites(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals of P(not x) from those of P(x), rounded outward."""
+    return complement(upper).low, complement(lower).high
+
+
 def opposite(ends: tuple[float, float]) -> tuple[float, float]:
     """The interval of P(not x) from that of P(x), rounded outward."""
-    return float(complement(ends[1]).low), float(complement(ends[0]).high)
+    low, high = opposites(*ends)
+    return float(low), float(high)
+
+
+def at_least(both: np.ndarray, given: np.ndarray, lower: np.ndarray | float) -> np.ndarray:
+    """The form ``both - lower given``, rounded up, so that it excludes no distribution.
+
+    ``both`` marks cases where ``given`` holds. Since the form is ``1 - lower`` there, no small probability is
+    a difference of large ones.
+    """
+    return np.where(both > 0, complement(lower).high, -lower * given)
+
+
+def at_most(both: np.ndarray, given: np.ndarray, upper: np.ndarray | float) -> np.ndarray:
+    """The form ``upper given - both``, rounded up, so that it excludes no distribution."""
+    return np.where(both > 0, -complement(upper).low, upper * given)
 
 
 def stated_ends(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:

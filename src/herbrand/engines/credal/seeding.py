@@ -80,6 +80,7 @@ class Seeds:
             return part
         holds = np.array([False, True])
         observed = tuple(
-            Sentence((atom,), holds, None, *self.interval(name)) for atom, name in enumerate(part.names)
+            Sentence((atom,), holds, np.full(2, True), *self.interval(name))
+            for atom, name in enumerate(part.names)
         )
         return replace(part, sentences=part.sentences + observed)

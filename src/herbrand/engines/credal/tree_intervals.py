@@ -28,8 +28,7 @@ from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.markov import Arrows, components, graph_of
 from herbrand.engines.credal.masses import RowTable
 from herbrand.engines.credal.network import Network, SentenceGroup
-from herbrand.engines.credal.rounding import UNIT, Enclosure, complement
-from herbrand.engines.credal.shape import literals_of
+from herbrand.engines.credal.rounding import UNIT, Enclosure, opposites
 from herbrand.graphs import reached
 from herbrand.loops import chosen, loop
 
@@ -75,7 +74,7 @@ class Forward:
         """An atom's probability as a row without parents, whose ends are enclosed by both roundings."""
         low, high = ((self.lower, self.most), (self.least, self.upper))
         true = Enclosure(*(np.array([[end[atom]] for end in ends]) for ends in (low, high)))
-        false = Enclosure(complement(true.high).low, complement(true.low).high)
+        false = Enclosure(*opposites(true.low, true.high))
         return RowTable((), true, false, np.array([bool(true.low[0, 0] == true.high[1, 0])]))
 
     def _possible(self, known: Mapping[int, bool]) -> bool:
@@ -168,22 +167,20 @@ def _add(
     exact: np.ndarray,
 ) -> None:
     """Tighten the tables by a group's rows, rounded outward; clear ``plain`` for pieces with other rows."""
-    event = literals_of(group.event)
-    given = {} if group.given is None else literals_of(group.given)
-    if event is None or given is None or len(event) != 1 or not event.keys().isdisjoint(given):
-        plain[piece[group.atoms[:, 0]]] = False
+    count = group.arity - 1
+    row = group.table_row if 0 <= count <= MOST_PARENTS else None
+    if row is None:
+        plain[piece[group.atoms[:, :1]]] = False
         return
-    ((column, positive),) = event.items()
-    child = group.atoms[:, column]
-    fits = parents[child] == len(given)
+    child = group.atoms[:, row.child]
+    fits = parents[child] == count
     plain[piece[child[~fits]]] = False
-    above, truths = group.atoms[fits][:, list(given)], np.array(list(given.values()), np.int64)
-    order = np.argsort(above, axis=1)
-    case = (truths[order] << np.arange(len(given))[::-1]).sum(axis=1) if given else 0
+    order = np.argsort(np.delete(group.atoms[fits], row.child, axis=1), axis=1)
+    case = np.array(row.truths, np.int64)[order] @ (1 << np.arange(count)[::-1])
     entry = start[child[fits]] + case
     lower, upper = group.lower[fits], group.upper[fits]
-    if not positive:
-        lower, upper = complement(upper).low, complement(lower).high
+    if not row.positive:
+        lower, upper = opposites(lower, upper)
         exact[entry] = False
     np.maximum.at(low, entry, lower)
     np.minimum.at(high, entry, upper)

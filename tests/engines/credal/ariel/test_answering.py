@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.neighbourhood import Incidence, growing, kept_only, with_ends
-from herbrand.engines.credal.ariel.query_bounds import ANY, Answering, ImpossibleError
+from herbrand.engines.credal.ariel.query_bounds import ANY, Answering
 from herbrand.engines.credal.contradictions import contradiction_of_messages
 from herbrand.engines.credal.lowering import credal_network
+from herbrand.engines.credal.question import ImpossibleConditionError
 from herbrand.engines.credal.shape import FALSE, TRUE, GroundFormula
 from herbrand.errors import BudgetError, ContradictionError
 from tests.engines.credal.ariel.networks import bayesian, independent
@@ -72,10 +73,10 @@ def test_what_is_given_may_settle_the_query_or_contradict_itself() -> None:
     a, not_a = GroundFormula(0, (0,)), GroundFormula(("not", 0), (0,))
     assert made.interval(a, [a]) == (1.0, 1.0) and made.interval(a, [not_a]) == (0.0, 0.0)
     assert made.interval(not_a, [a]) == (0.0, 0.0) and made.interval(not_a, [not_a]) == (1.0, 1.0)
-    with pytest.raises(ImpossibleError):
+    with pytest.raises(ImpossibleConditionError):
         made.interval(GroundFormula(0, (1,)), [a, not_a])
     for lower, upper, given_one in (([0.0] * 3, [0.0, 1.0, 1.0], a), ([1.0, 0.0, 0.0], [1.0] * 3, not_a)):
-        with pytest.raises(ImpossibleError):
+        with pytest.raises(ImpossibleConditionError):
             answering(CHAIN, lower, upper).interval(GroundFormula(0, (1,)), [given_one])
 
 

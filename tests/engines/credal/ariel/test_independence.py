@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from herbrand.engines.credal.ariel import independence
 from herbrand.engines.credal.ariel.independence import (
     Links,
-    Separation,
     Separations,
     cells_of,
     pairwise,
 )
 from herbrand.engines.credal.ariel.message_part import KnownIndependences
-from herbrand.engines.credal.markov import Graph
+from herbrand.engines.credal.markov import Graph, Separation
 from tests.engines.credal.ariel.networks import masses_of, random_parents
 from tests.laws import tries
 from tests.oracles.ariel import acyclic, descendants, separated

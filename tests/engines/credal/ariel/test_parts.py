@@ -91,7 +91,7 @@ def test_forms_hold_of_what_satisfies_the_sentences(seed: int) -> None:
 def test_a_table_is_spread_over_a_scope(scope: list[int], count: int, seed: int) -> None:
     table = np.random.default_rng(seed).random(2**count) < 0.5
     atoms = scope[::-1][:count]
-    said = Sentence(tuple(atoms), table.reshape((2,) * count), None, 0.0, 1.0)
+    said = Sentence(tuple(atoms), table.reshape((2,) * count), np.full((2,) * count, True), 0.0, 1.0)
     found, given = said.in_cases_of(scope)
     assert given.all()
     for number, case in enumerate(itertools.product((0, 1), repeat=4)):

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from herbrand.engines.credal.ariel.conditional_tables import tighten_table
 from herbrand.engines.credal.ariel.factors import intervals_at_once, intervals_of, truths_of
-from herbrand.engines.credal.ariel.independence import Separation, cells_of, pairwise
+from herbrand.engines.credal.ariel.independence import cells_of, pairwise
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import tighten
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
 from herbrand.engines.credal.ariel.simplex import Cells, workspace
 from herbrand.engines.credal.ariel.sweeps import forms_needed
+from herbrand.engines.credal.markov import Separation
 from tests.engines.credal.ariel.test_closed_forms import FIRST, SECOND, box_around, forms_through
 from tests.laws import tries
 

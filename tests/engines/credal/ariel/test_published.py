@@ -177,6 +177,6 @@ def test_kinds_of_published_factors_cover_every_scope() -> None:
     scopes: tuple[Scope, ...] = scopes_of(network)
     state = PublishedMessages().start(scopes, len(network.atoms))
     assert sorted(f.atoms.shape for f in state.factors) == [(1, 2), (1, 4), (2, 3)]
-    told = sorted(s for f in state.factors for s in f.scope.sentence.tolist())
+    told = sorted(s for f in state.factors for s in f.sentence.tolist())
     assert told == [1, 2, 3, 4]
     assert [sent.shape for sent in state.sent] == [(*f.atoms.shape, 2) for f in state.factors]

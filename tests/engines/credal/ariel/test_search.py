@@ -15,7 +15,7 @@ import herbrand as hb
 from herbrand.budget import Budget
 from herbrand.engines.credal.ariel import factors
 from herbrand.engines.credal.ariel.factors import intervals_at_once, nodes_for, truths_of
-from herbrand.engines.credal.ariel.independence import Separation, cells_of, pairwise
+from herbrand.engines.credal.ariel.independence import cells_of, pairwise
 from herbrand.engines.credal.ariel.programs import place_box, place_ranges
 from herbrand.engines.credal.ariel.simplex import (
     ENTRIES_A_SECOND,
@@ -26,6 +26,7 @@ from herbrand.engines.credal.ariel.simplex import (
     workspace,
 )
 from herbrand.engines.credal.ariel.sweeps import forms_needed
+from herbrand.engines.credal.markov import Separation
 from herbrand.errors import OutOfTimeError
 from tests.engines.credal.ariel.test_closed_forms import forms_through
 from tests.laws import tries

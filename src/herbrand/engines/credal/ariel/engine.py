@@ -31,7 +31,7 @@ from herbrand.engines.credal.ariel.independence import Links
 from herbrand.engines.credal.ariel.messages import FoundContradictionError, Messages
 from herbrand.engines.credal.ariel.neighbourhood import Incidence, growing, kept_only, with_ends
 from herbrand.engines.credal.ariel.published import PublishedMessages
-from herbrand.engines.credal.ariel.query_bounds import Answering, ImpossibleError
+from herbrand.engines.credal.ariel.query_bounds import Answering
 from herbrand.engines.credal.ariel.scopes import scopes_of
 from herbrand.engines.credal.ariel.trees import Interval
 from herbrand.engines.credal.contradictions import contradiction_of_messages
@@ -44,6 +44,7 @@ from herbrand.engines.credal.question import (
     BoundQuery,
     BoundQuestion,
     BoundSettings,
+    ImpossibleConditionError,
     Progress,
     cannot_be_given,
     each_answered,
@@ -286,7 +287,7 @@ class MessageRun:
         given = ([query.given] if query.given else []) + ([GroundFormula.of(known)] if near else [])
         try:
             return answering.interval(query.event, given)
-        except ImpossibleError:
+        except ImpossibleConditionError:
             raise cannot_be_given(query, facts=bool(near)) from None
 
     def check_facts(self, answered: Iterable[BoundQuery], lower: np.ndarray, upper: np.ndarray) -> None:

@@ -20,11 +20,10 @@ import numpy as np
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.independence import (
     Independences,
-    Separation,
     Separations,
     cells_of,
 )
-from herbrand.engines.credal.ariel.scopes import Pattern, Scope
+from herbrand.engines.credal.ariel.scopes import Scope
 from herbrand.engines.credal.ariel.simplex import Cells, Trial, Workspace, tried, workspace
 from herbrand.engines.credal.ariel.sweeps import (
     Beliefs,
@@ -37,7 +36,9 @@ from herbrand.engines.credal.ariel.sweeps import (
     sweep_tables,
 )
 from herbrand.engines.credal.ariel.wide import Wide
-from herbrand.engines.credal.rounding import UNIT, complement
+from herbrand.engines.credal.markov import Separation
+from herbrand.engines.credal.network import TableRow
+from herbrand.engines.credal.rounding import UNIT, opposites
 from herbrand.loops import often, plain_left
 
 WIDEST = 12
@@ -271,39 +272,20 @@ def among_parents(separations: Separations, child: int, k: int) -> Separations |
 
 def children_of(scope: Scope) -> np.ndarray:
     """For each factor the column of its child if all its sentences are rows of one table, else -1."""
-    of_pattern = np.array([row[0] if (row := _table_row(p)) else -1 for p in scope.patterns])
+    of_pattern = np.array([-1 if row is None else row.child for row in scope.table_rows])
     of_sentence = of_pattern[scope.pattern]
     first = np.minimum.reduceat(of_sentence, scope.start[:-1])
     last = np.maximum.reduceat(of_sentence, scope.start[:-1])
     return np.where(first == last, first, -1)
 
 
-def _table_row(pattern: Pattern) -> tuple[int, int, bool] | None:
-    """For ``P(child | a case of all other columns)``: the child's column, the case, the child's truth value.
-
-    ``None`` for a pattern of another form.
-    """
-    given = np.flatnonzero(pattern.given)
-    if len(given) != 2:
-        return None
-    bit = int(given[0] ^ given[1])
-    event = pattern.event[given]
-    if bit & (bit - 1) or event[0] == event[1]:
-        return None
-    child = pattern.columns - bit.bit_length()
-    rest = int(given[0])
-    case = (rest >> bit.bit_length() << (bit.bit_length() - 1)) | (rest & (bit - 1))
-    return child, case, bool(event[1])
-
-
 def _columns_of_tables(scope: Scope) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper ends of the rows of each factor's table, [factors, 2^(k - 1)]."""
-    rows = [_table_row(pattern) for pattern in scope.patterns]
-    case = np.array([row[1] if row else 0 for row in rows])[scope.pattern]
-    holds = np.array([row[2] if row else True for row in rows])[scope.pattern]
-    stated_lower, stated_upper = scope.ends
-    lower = np.where(holds, stated_lower, complement(stated_upper).low)
-    upper = np.where(holds, stated_upper, complement(stated_lower).high)
+    none = TableRow(0, (0,) * (scope.arity - 1), True)  # for patterns of other factors
+    rows = [row or none for row in scope.table_rows]
+    case = np.array([row.truths for row in rows])[scope.pattern] @ (1 << np.arange(scope.arity - 1)[::-1])
+    holds = np.array([row.positive for row in rows])[scope.pattern]
+    lower, upper = (np.where(holds, *ends) for ends in zip(scope.ends, opposites(*scope.ends), strict=True))
     states = 2 ** (scope.arity - 1)
     low, high = np.zeros((len(scope), states)), np.ones((len(scope), states))
     np.maximum.at(low, (scope.factor, case), lower)

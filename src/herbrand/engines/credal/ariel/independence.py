@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.engines.credal.ariel.simplex import Cells
-from herbrand.engines.credal.markov import Arrows, Graph, graph_of
+from herbrand.engines.credal.markov import Arrows, Graph, Separation, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.loops import loop, often
 from herbrand.row_keys import by_number
@@ -223,15 +223,8 @@ WIDEST_FULLY_ASKED = 6
 """Widest scope in which all separators are tried; in wider ones those of up to two atoms."""
 
 
-class Separation(NamedTuple):
-    """Over columns of a scope: ``atom`` is independent of ``others`` jointly, given ``given``."""
-
-    atom: int
-    given: tuple[int, ...]
-    others: tuple[int, ...]
-
-
 Separations = tuple[Separation, ...]
+"""Independences between columns of a scope."""
 
 
 class Independences(Protocol):

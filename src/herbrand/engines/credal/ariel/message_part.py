@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from herbrand.engines.credal.ariel.factors import WIDEST, factors_of
 from herbrand.engines.credal.ariel.independence import Links, Separations, coded_separations
 from herbrand.engines.credal.ariel.messages import Messages
 from herbrand.engines.credal.ariel.scopes import Pattern, Scope
-from herbrand.engines.credal.ariel.sweeps import Factors
+from herbrand.engines.loop import Limits, settle
 
 PASSES = 10
 """Most passes over a part before its intervals are sent to other parts."""
@@ -66,7 +66,7 @@ class MessagePart:
         atoms = np.unique(
             np.concatenate([np.empty(0, np.int64), *(scope.atoms.reshape(-1) for scope in scopes)])
         )
-        local = tuple(_over(scope, np.searchsorted(atoms, scope.atoms)) for scope in scopes)
+        local = tuple(replace(scope, atoms=np.searchsorted(atoms, scope.atoms)) for scope in scopes)
         return cls(atoms, local, independences)
 
     def swept(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,17 +75,10 @@ class MessagePart:
         Raises ``FoundContradictionError``, with the part's own atom numbers, where no distribution is left.
         """
         messages = Messages()
-        state = messages.resumed(self._factors, lower.copy(), upper.copy())
-        for _ in range(PASSES):
-            state = messages.step(state)
-            if messages.residual(state) <= AT_REST:
-                break
-        return state.intervals
-
-    @property
-    def _factors(self) -> tuple[Factors, ...]:
-        """Factors built anew for each sweep, since they remember the intervals they have seen."""
-        return tuple(factors_of(self.scopes, self.independences))
+        # built anew for each sweep, since factors remember the intervals they have seen
+        factors = tuple(factors_of(self.scopes, self.independences))
+        state = messages.resumed(factors, lower.copy(), upper.copy())
+        return settle(messages, lambda: state, Limits(AT_REST, PASSES))[0].intervals
 
     def to_bytes(self) -> bytes:
         """Serialise the part as an archive of arrays."""
@@ -136,7 +129,3 @@ def independences_of(several: Sequence[Sequence[Scope]], links: Links) -> list[K
 
 
 _COLUMNS = tuple(field.name for field in fields(Scope) if field.name != "patterns")
-
-
-def _over(scope: Scope, atoms: np.ndarray) -> Scope:
-    return Scope(atoms, *(getattr(scope, name) for name in _COLUMNS[1:]), patterns=scope.patterns)

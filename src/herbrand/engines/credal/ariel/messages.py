@@ -31,6 +31,11 @@ class FoundContradictionError(Exception):
     sentences: np.ndarray
     atoms: np.ndarray
 
+    @classmethod
+    def in_factor(cls, scope: Scope, factor: int) -> FoundContradictionError:
+        """The error for one factor of a scope."""
+        return cls(scope.sentences(factor), scope.atoms[factor])
+
 
 @dataclass(frozen=True, eq=False)
 class ArielState:
@@ -62,7 +67,7 @@ class Messages:
 
     def resumed(self, factors: tuple[Factors, ...], lower: np.ndarray, upper: np.ndarray) -> ArielState:
         """A state from these intervals, in which every factor is still to run."""
-        beliefs = Beliefs(lower, upper, np.zeros(len(lower), np.int64), np.zeros(2, np.int64), np.zeros(1))
+        beliefs = Beliefs(lower, upper, np.zeros(len(lower), np.int64), np.zeros(1, np.int64), np.zeros(1))
         return ArielState(factors, beliefs)
 
     def step(self, state: ArielState) -> ArielState:
@@ -75,7 +80,7 @@ class Messages:
         for factors in state.factors:
             failed = factors.sweep(beliefs, self.threshold, self.budget)
             if failed >= 0:
-                raise FoundContradictionError(factors.scope.sentences(failed), factors.atoms[failed])
+                raise FoundContradictionError.in_factor(factors.scope, failed)
             if self.budget.ended:
                 break
         return ArielState(state.factors, beliefs, float(beliefs.moved[0]))

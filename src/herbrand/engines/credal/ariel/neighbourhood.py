@@ -12,10 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.ariel.scopes import at_least, at_most
 from herbrand.engines.credal.network import Network
 from herbrand.engines.credal.network_part import Sentence
-from herbrand.engines.credal.rounding import stated_ends
+from herbrand.engines.credal.rounding import at_least, at_most, stated_ends
 from herbrand.row_keys import by_number
 
 
@@ -82,7 +81,7 @@ class Incidence:
         """[forms, 2^k] Constraints ``forms @ p >= 0`` of sentences within a scope on its cases' masses p."""
         forms = []
         for sentence in self.within(scope):
-            event, given = (holds.astype(float) for holds in sentence.in_cases_of(scope))
+            event, given = sentence.in_cases_of(scope)
             forms += [at_least(event, given, sentence.lower)] if sentence.lower > 0 else []
             forms += [at_most(event, given, sentence.upper)] if sentence.upper < 1 else []
         return np.array(forms).reshape(-1, 2 ** len(scope))

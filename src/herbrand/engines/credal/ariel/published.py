@@ -24,47 +24,35 @@ from herbrand.loops import loop, often
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class PublishedFactors:
-    """The factors over one number of atoms; ``scope`` has their sentences."""
+def messages_of(scope: Scope, incoming: np.ndarray) -> np.ndarray:
+    """Messages [factors, k, 2] of a scope's factors to atoms, from the atoms' messages ``incoming``.
 
-    scope: Scope
-
-    @property
-    def atoms(self) -> np.ndarray:
-        """[factors, k] The atoms of each factor."""
-        return self.scope.atoms
-
-    def send(self, incoming: np.ndarray) -> tuple[np.ndarray, int]:
-        """Messages [factors, k, 2] to atoms from the atoms' messages ``incoming``.
-
-        Also returns the factor that has no distribution left, or -1.
-        """
-        forms, start = self.scope.forms()
-        k = self.scope.arity
-        truths, everywhere = truths_of(k), np.ones(2**k)
-        sent = np.empty_like(incoming)
-        for target in range(k):
-            cells = cells_of(k, pairwise(i for i in range(k) if i != target))
-            box = incoming.copy()
-            box[:, target] = 0.0, 1.0
-            intervals, failed = intervals_at_once(
-                forms, start, truths, truths[target], everywhere, 1.0, cells, box
-            )
-            if failed >= 0:
-                return sent, failed
-            sent[:, target] = intervals
-        return sent, -1
+    Raises ``FoundContradictionError`` where a factor has no distribution left.
+    """
+    forms, start = scope.forms()
+    k = scope.arity
+    truths, everywhere = truths_of(k), np.ones(2**k)
+    sent = np.empty_like(incoming)
+    for target in range(k):
+        cells = cells_of(k, pairwise(i for i in range(k) if i != target))
+        box = incoming.copy()
+        box[:, target] = 0.0, 1.0
+        sent[:, target], failed = intervals_at_once(
+            forms, start, truths, truths[target], everywhere, 1.0, cells, box
+        )
+        if failed >= 0:
+            raise FoundContradictionError.in_factor(scope, failed)
+    return sent
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedState:
-    """The state of the messages: those ``sent`` by the factors of each number of atoms.
+    """The state of the messages: those ``sent`` by the factors of each number of atoms, two or more.
 
     ``single`` has the intervals by sentences about single atoms; ``moved``: the largest change in a pass.
     """
 
-    factors: tuple[PublishedFactors, ...]
+    factors: tuple[Scope, ...]
     single: np.ndarray  # [atoms, 2]
     sent: tuple[np.ndarray, ...]
     moved: float = np.inf
@@ -90,7 +78,7 @@ class PublishedMessages:
                 f"a bound names {widest} open atoms, and --mode paper solves messages of at most {WIDEST}",
                 hint="--mode sound takes bounds of more",
             )
-        factors = tuple(PublishedFactors(scope) for scope in scopes if scope.arity > 1)
+        factors = tuple(scope for scope in scopes if scope.arity > 1)
         single = np.stack(single_atoms(scopes, count), axis=1)
         vacuous = tuple(np.tile([0.0, 1.0], (*f.atoms.shape, 1)) for f in factors)
         return PublishedState(factors, single, vacuous)
@@ -110,9 +98,7 @@ class PublishedMessages:
         moved, first, sent = 0.0, 0, []
         for factors, before in zip(state.factors, state.sent, strict=True):
             size = factors.atoms.size
-            mine, failed = factors.send(incoming[first : first + size].reshape(before.shape))
-            if failed >= 0:
-                raise FoundContradictionError(factors.scope.sentences(failed), factors.atoms[failed])
+            mine = messages_of(factors, incoming[first : first + size].reshape(before.shape))
             moved = max(moved, float(np.abs(mine - before).max(initial=0.0)))
             sent.append(mine)
             first += size
@@ -130,8 +116,7 @@ def _refuse_crossed(state: PublishedState, atoms: np.ndarray, incoming: np.ndarr
         link = int(np.flatnonzero(crossed)[0])
         for factors in state.factors:
             if link < factors.atoms.size:
-                factor = link // factors.atoms.shape[1]
-                raise FoundContradictionError(factors.scope.sentences(factor), factors.atoms[factor])
+                raise FoundContradictionError.in_factor(factors, link // factors.arity)
             link -= factors.atoms.size
 
 

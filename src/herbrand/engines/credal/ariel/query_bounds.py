@@ -34,6 +34,7 @@ from herbrand.engines.credal.ariel.trees import (
     raised,
 )
 from herbrand.engines.credal.network_part import single_case_intervals
+from herbrand.engines.credal.question import ImpossibleConditionError
 from herbrand.engines.credal.rounding import UNIT, opposite, stated_ends
 from herbrand.engines.credal.shape import (
     TRUE,
@@ -54,10 +55,6 @@ MOST_LITERALS = 4
 ANY: Interval = (0.0, 1.0)
 
 
-class ImpossibleError(Exception):
-    """Raised where the condition is proved to have upper probability 0."""
-
-
 @dataclass(frozen=True, eq=False)
 class Answering:
     """The data to answer queries with: the atoms' intervals after messages, sentences, and independences.
@@ -75,7 +72,10 @@ class Answering:
         return float(self.lower[atom]), float(self.upper[atom])
 
     def interval(self, event: GroundFormula, given: Sequence[GroundFormula]) -> Interval:
-        """Bounds on P(event | all of ``given``). Raises ``ImpossibleError`` if that has probability 0."""
+        """Bounds on P(event | all of ``given``).
+
+        Raises ``ImpossibleConditionError`` if the condition has probability 0.
+        """
         evidence, others = _literals(given)
         self._refuse_impossible(evidence)
         if SEVERAL <= len(evidence) <= WIDEST and not others:  # for fewer the auxiliary factor checks this
@@ -136,14 +136,14 @@ class Answering:
     def _refuse_impossible(self, evidence: Mapping[int, bool]) -> None:
         for atom, truth in evidence.items():
             if self.upper[atom] == 0.0 if truth else self.lower[atom] == 1.0:
-                raise ImpossibleError
+                raise ImpossibleConditionError
 
     def _refuse_excluded(self, scope: Sequence[int], forms: np.ndarray, condition: np.ndarray) -> None:
-        """Raise ``ImpossibleError`` if sentences within a scope and certain atoms exclude all its cases."""
+        """Raise ``ImpossibleConditionError`` if sentences and certain atoms exclude all cases of a scope."""
         box = np.array([self.belief(atom) for atom in scope])
         known = np.concatenate([forms, _certain(box, truths_of(len(scope)))])
         if not (possible_cases(known) & condition).any():
-            raise ImpossibleError
+            raise ImpossibleConditionError
 
     # The auxiliary factor
 
@@ -168,7 +168,7 @@ class Answering:
                 forms, start, truths, scale, everywhere, 1.0, cells, box, self.budget
             )
             if failed < 0 and intervals[0, 1] == 0.0:
-                raise ImpossibleError
+                raise ImpossibleConditionError
             weight = float(intervals[0, 0]) if failed < 0 else 0.0
         event_costs = (event_table & condition).astype(float)
         intervals, failed = intervals_at_once(
@@ -287,19 +287,15 @@ class Answering:
         for sentence in self.incidence.about(atom).tolist():
             group, row = self.incidence.source(sentence)
             sentences = self.incidence.network.groups[group]
-            atoms = sentences.atoms[row].tolist()
-            event = literals_of(sentences.event)
-            given = None if sentences.given is None else literals_of(sentences.given)
-            if not given or event is None or len(event) != 1 or len(atoms) < 3 or set(event) & set(given):
+            atoms, rule = sentences.atoms[row].tolist(), sentences.table_row
+            if rule is None or len(atoms) < 3 or atoms.pop(rule.child) != atom:
                 continue
-            column, truth = next(iter(event.items()))
-            literals = tuple((atoms[c], t) for c, t in given.items())
-            others = dict(literals)
-            if atoms[column] != atom or not all(self._hangs_on(f, atom, others) for f in others):
+            literals = tuple(zip(atoms, map(bool, rule.truths), strict=True))
+            if not all(self._hangs_on(feature, atom, dict(literals)) for feature in atoms):
                 continue
             lower, upper = stated_ends(sentences.lower[row], sentences.upper[row])
             low, high = log_odds(float(lower), lowered), log_odds(float(upper), raised)
-            rules.append(StarRule(literals, low, high) if truth else StarRule(literals, -high, -low))
+            rules.append(StarRule(literals, low, high) if rule.positive else StarRule(literals, -high, -low))
         return rules
 
 
@@ -337,7 +333,7 @@ def _certain(box: np.ndarray, truths: np.ndarray) -> np.ndarray:
 def _literals(given: Sequence[GroundFormula]) -> tuple[dict[int, bool], list[GroundFormula]]:
     """Split a condition into literals and the parts that are no conjunctions of literals.
 
-    Raises ``ImpossibleError`` where literals contradict each other.
+    Raises ``ImpossibleConditionError`` where literals contradict each other.
     """
     evidence: dict[int, bool] = {}
     others = []
@@ -348,5 +344,5 @@ def _literals(given: Sequence[GroundFormula]) -> tuple[dict[int, bool], list[Gro
             continue
         for column, truth in literals.items():
             if evidence.setdefault(part.atoms[column], truth) != truth:
-                raise ImpossibleError
+                raise ImpossibleConditionError
     return evidence, others

@@ -19,8 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
-from herbrand.engines.credal.network import Network, SentenceGroup
-from herbrand.engines.credal.rounding import complement, stated_ends
+from herbrand.engines.credal.network import Network, SentenceGroup, TableRow, table_row
+from herbrand.engines.credal.rounding import at_least, at_most, stated_ends
 from herbrand.row_keys import row_keys, run_starts
 
 
@@ -69,6 +69,13 @@ class Scope:
         return self.sentence[self.start[factor] : self.start[factor + 1]]
 
     @cached_property
+    def table_rows(self) -> tuple[TableRow | None, ...]:
+        """For each pattern the row of a conditional table that its sentences bound; None for other forms."""
+        shape = (2,) * self.arity
+        tables = ((p.event & p.given, p.given) for p in self.patterns)
+        return tuple(table_row(event.reshape(shape), given.reshape(shape)) for event, given in tables)
+
+    @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper end of each sentence, rounded outward from the stated ones."""
         return stated_ends(self.lower, self.upper)
@@ -100,16 +107,6 @@ class Scope:
         )[order]
         counts = np.bincount(self.factor[which], minlength=len(self))
         return forms, np.concatenate([[0], np.cumsum(counts)])
-
-
-def at_least(both: np.ndarray, given: np.ndarray, lower: np.ndarray | float) -> np.ndarray:
-    """The form ``both - lower given``, rounded up, so that it excludes no distribution."""
-    return np.where(both > 0, complement(lower).high, -lower * given)
-
-
-def at_most(both: np.ndarray, given: np.ndarray, upper: np.ndarray | float) -> np.ndarray:
-    """The form ``upper given - both``, rounded up, so that it excludes no distribution."""
-    return np.where(both > 0, -complement(upper).low, upper * given)
 
 
 def scopes_of(network: Network) -> tuple[Scope, ...]:

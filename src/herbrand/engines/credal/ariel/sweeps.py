@@ -2,8 +2,8 @@
 
 ``lower`` and ``upper`` hold the interval of every atom. ``touched`` is the time when an atom's interval last
 changed by more than ``threshold``, ``visited`` the time when a factor last ran, both by one clock; a factor
-none of whose atoms has changed since is skipped. ``clock`` [2]: the time, and the number of factors that ran.
-``moved`` [1]: the largest change. Each function returns the factor that finds a contradiction, or -1.
+none of whose atoms has changed since is skipped. ``clock`` [1]: the time, which is the number of factors that
+ran. ``moved`` [1]: the largest change. Each function returns the factor that finds a contradiction, or -1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Beliefs(NamedTuple):
     lower: Array  # [atoms]
     upper: Array  # [atoms]
     touched: Array  # [atoms]
-    clock: Array  # [2]
+    clock: Array  # [1]
     moved: Array  # [1]
 
 
@@ -59,7 +59,7 @@ class Factors(ABC):
 
 
 @loop
-def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
+def visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
     """Whether one of a factor's atoms has changed since its last visit; if so, record this visit."""
     latest = -1
     for i in range(atoms.shape[1]):
@@ -67,7 +67,6 @@ def _visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
     if latest <= visited[factor]:
         return False
     beliefs.clock[0] += 1
-    beliefs.clock[1] += 1
     visited[factor] = beliefs.clock[0]
     return True
 
@@ -98,7 +97,7 @@ def sweep_pairs(
 ) -> int:
     box = np.empty(4)
     for f in range(len(atoms)):
-        if not _visit(f, atoms, visited, beliefs):
+        if not visit(f, atoms, visited, beliefs):
             continue
         for i in range(2):
             box[2 * i], box[2 * i + 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
@@ -116,7 +115,7 @@ def sweep_tables(
 ) -> int:
     box = np.empty(6)
     for f in range(len(atoms)):
-        if not _visit(f, atoms, visited, beliefs):
+        if not visit(f, atoms, visited, beliefs):
             continue
         for i in range(3):
             box[2 * i], box[2 * i + 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]
@@ -154,7 +153,7 @@ def sweep_programs(
     k = atoms.shape[1]
     box = np.empty((k, 2))
     for f in range(first, last):
-        if not _visit(f, atoms, visited, beliefs):
+        if not visit(f, atoms, visited, beliefs):
             continue
         for i in range(k):
             box[i, 0], box[i, 1] = beliefs.lower[atoms[f, i]], beliefs.upper[atoms[f, i]]

@@ -304,12 +304,8 @@ class Star:
     def term(self, literal: Literal) -> Interval:
         """The interval of the log-likelihood ratio of an observed feature."""
         feature, present = literal
-        (low, high), (other_low, other_high) = self.given[feature], self.otherwise[feature]
-        if not present:
-            (low, high), (other_low, other_high) = (
-                opposite((low, high)),
-                opposite((other_low, other_high)),
-            )
+        ends = self.given[feature], self.otherwise[feature]
+        (low, high), (other_low, other_high) = ends if present else map(opposite, ends)
         return (
             _log_ratio(low, other_high, lowered, 0.0) if low > 0 else -math.inf,
             _log_ratio(high, other_low, raised, 0.0) if other_low > 0 else math.inf,

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from herbrand.budget import Budget
-from herbrand.engines.credal.ariel.scopes import Pattern, at_least, at_most
+from herbrand.engines.credal.ariel.scopes import Pattern
 from herbrand.engines.credal.ariel.simplex import least, workspace
-from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors, learn
+from herbrand.engines.credal.ariel.sweeps import Beliefs, Factors, learn, visit
+from herbrand.engines.credal.rounding import at_least, at_most
 from herbrand.loops import often
 
 OPERATIONS = 1_000
@@ -27,10 +28,8 @@ class Wide(Factors):
 
     def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
         for factor, atoms in enumerate(self.atoms):
-            if not (beliefs.touched[atoms] > self.visited[factor]).any():
+            if not visit(factor, self.atoms, self.visited, beliefs):
                 continue
-            beliefs.clock[:] += 1
-            self.visited[factor] = beliefs.clock[0]
             for row in range(self.scope.start[factor], self.scope.start[factor + 1]):
                 for column, atom in enumerate(atoms.tolist()):
                     interval = self._interval(row, column, atoms, beliefs)
