@@ -105,7 +105,7 @@ def test_the_graph_is_the_papers(theory: s.Theory) -> None:
         assert {names[a] for a in graph.parents(number)} == oracle.parents(name)
         assert {names[a] for a in graph.descendants(number)} == oracle.descendants(name)
     statements = {
-        (names[n], frozenset(names[a] for a in told.parents), frozenset(names[a] for a in told.others))
+        (names[n], frozenset(names[a] for a in told.given), frozenset(names[a] for a in told.others))
         for n in range(len(names))
         if (told := graph.statement(n)).others
     }

@@ -162,10 +162,14 @@ def formula_of(ground: GroundFormula, atoms: Atoms) -> Formula:
         if not isinstance(shape, tuple):
             return atoms.syntax(ground.atoms[shape])
         parts = tuple(map(formula, shape[1:]))
-        if not parts:
-            return Truth(shape == TRUE)
-        kind = {"not": Not, "and": And, "or": Or, "xor": Xor, "iff": Iff}[shape[0]]
-        return kind(*parts) if kind in (Not, Iff) else kind(parts)
+        match shape[0]:
+            case "not":
+                return Not(parts[0])
+            case "iff":
+                return Iff(parts[0], parts[1])
+            case "and" | "or" | "xor" as sign:
+                return {"and": And, "or": Or, "xor": Xor}[sign](parts)
+        return Truth(shape == TRUE)
 
     return formula(ground.shape)
 
