@@ -77,8 +77,10 @@ def test_intervals_are_the_hull_of_networks_with_rows_at_their_ends(seed: int) -
     found, order = forward(network), [int(name[1:]) for name in network.atoms.texts()]
     every = np.array([[of_worlds(worlds, a, {}) for a in order] for worlds in at_ends(parents, rows)])
     assert found.settled.all()
-    assert found.lower == pytest.approx(every.min(axis=0))
-    assert found.upper == pytest.approx(every.max(axis=0))
+    assert found.rows is not None
+    for rows in found.rows:
+        assert rows.lower == pytest.approx(every.min(axis=0))
+        assert rows.upper == pytest.approx(every.max(axis=0))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -160,9 +162,10 @@ def test_whatever_else_is_said_of_a_piece_needs_a_program(more: str) -> None:
 
 def test_repeated_rows_are_met_and_open_ones_free() -> None:
     found = found_in("P(a) <= 0.6\nP(a) in [0.2, 0.8]\nP(b | a) >= 0.5")
-    assert found.lower.tolist() == pytest.approx([0.2, 0.1]) and found.upper.tolist() == pytest.approx(
-        [0.6, 1.0]
-    )
+    assert found.rows is not None
+    for rows in found.rows:
+        assert rows.lower.tolist() == pytest.approx([0.2, 0.1])
+        assert rows.upper.tolist() == pytest.approx([0.6, 1.0])
 
 
 def test_facts_condition_and_need_a_program() -> None:

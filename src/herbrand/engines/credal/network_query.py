@@ -59,7 +59,7 @@ class NetworkQuestion:
     @cached_property
     def forward(self) -> Forward:
         """The intervals in closed form."""
-        return forward(self.network) if self.markov else Forward.nothing(len(self.network.atoms))
+        return forward(self.network) if self.markov else Forward(np.zeros(len(self.network.atoms), bool))
 
     @cached_property
     def facts(self) -> NearbyFacts:

@@ -13,7 +13,8 @@ it. So P(x | y) is computed from y on, and whether y is possible is checked sepa
 >>> from herbrand.engines.credal.lowering import credal_network
 >>> theory = hb.parse("P(a) <= 0.3\\nP(b | a) in [0.6, 0.7]\\nP(b | not a) in [0.1, 0.2]")
 >>> found = forward(credal_network(hb.Model(theory).program))
->>> found.settled.tolist(), found.lower.round(9).tolist(), found.upper.round(9).tolist()
+>>> outward, inward = found.rows
+>>> found.settled.tolist(), outward.lower.round(9).tolist(), inward.upper.round(9).tolist()
 ([True, True], [0.0, 0.1], [0.3, 0.35])
 """
 
@@ -40,17 +41,12 @@ MOST_PARENTS = 8
 class Forward:
     """Intervals in closed form: ``settled[a]`` is whether atom a is in a tree of conditional tables.
 
-    The lower end of its interval lies in [``lower[a]``, ``least[a]``], the upper in [``most[a]``,
-    ``upper[a]``]: ``lower`` and ``upper`` are rounded outward, ``least`` and ``most`` inward.
+    ``rows``: the tables of the settled atoms with their intervals, rounded outward and inward. The ends of an
+    interval lie between those of the two.
     """
 
     settled: np.ndarray  # [atoms] bool
-    lower: np.ndarray  # [atoms]
-    upper: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    rows: tuple[_Rows, _Rows] | None = None
-    """The tables of the settled atoms, rounded outward and inward."""
+    rows: tuple[Rows, Rows] | None = None
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[End, End] | None:
         """The two ends of an atom given truth values of others, each proved and attained up to rounding.
@@ -60,19 +56,16 @@ class Forward:
         if not self.settled[atom] or self.rows is None:
             return None
         outward, inward = self.rows
-        if known:
-            if not known.keys() <= {*outward.above(atom)} - {atom} or not self._possible(known):
-                return None
-            (lower, upper), (least, most) = outward.ends(atom, known), inward.ends(atom, known)
-        else:
-            lower, upper, least, most = (
-                float(numbers[atom]) for numbers in (self.lower, self.upper, self.least, self.most)
-            )
+        if known and not (known.keys() <= {*outward.above(atom)} - {atom} and self._possible(known)):
+            return None
+        (lower, upper), (least, most) = outward.ends(atom, known), inward.ends(atom, known)
         return End(lower, least, 0), End(upper, most, 0)
 
     def row(self, atom: int) -> RowTable:
         """An atom's probability as a row without parents, whose ends are enclosed by both roundings."""
-        low, high = ((self.lower, self.most), (self.least, self.upper))
+        assert self.rows is not None
+        outward, inward = self.rows
+        low, high = (outward.lower, inward.upper), (inward.lower, outward.upper)
         true = Enclosure(*(np.array([[end[atom]] for end in ends]) for ends in (low, high)))
         false = Enclosure(*opposites(true.low, true.high))
         return RowTable((), true, false, np.array([bool(true.low[0, 0] == true.high[1, 0])]))
@@ -83,25 +76,21 @@ class Forward:
         ends = ((truth, *self.rows[1].ends(atom, known)) for atom, truth in known.items())
         return all(upper > 0 if truth else lower < 1 for truth, lower, upper in ends)
 
-    @staticmethod
-    def nothing(count: int) -> Forward:
-        """A result in which no atom is settled."""
-        return Forward(
-            np.zeros(count, bool), np.zeros(count), np.ones(count), np.zeros(count), np.ones(count)
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class Rows:
     """The conditional tables of atoms: rows of atom a, by case of its parents, begin at ``start[a]``.
 
-    ``low`` and ``high`` are the rows' ends; ``outward`` is 1 where they are rounded outward, -1 if inward.
+    ``low`` and ``high`` are the rows' ends, ``lower`` and ``upper`` those of the atoms without evidence;
+    ``outward`` is 1 where they are rounded outward, -1 if inward.
     """
 
     arrows: Arrows
     start: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    lower: np.ndarray  # [atoms]
+    upper: np.ndarray  # [atoms]
     outward: float
 
     def above(self, atom: int, known: Collection[int] = ()) -> list[int]:
@@ -112,6 +101,8 @@ class _Rows:
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[float, float]:
         """An atom's ends given its ancestors in ``known``; a value of the atom itself is ignored."""
+        if not known:
+            return float(self.lower[atom]), float(self.upper[atom])
         near = self.above(atom, known)
         place = {one: number for number, one in enumerate(near)}
         lower, upper = np.zeros(len(near)), np.ones(len(near))
@@ -146,14 +137,13 @@ def forward(network: Network) -> Forward:
     settled = plain[piece]
     cases = 2.0 ** np.minimum(parents[settled], MOST_PARENTS)
     propagated = chosen(_propagate, 8 * float((cases * cases).sum()))
-    ends, rows = [], []
+    rows = []
     for outward, nearby in ((1.0, 0.0), (-1.0, 4 * UNIT)):
         tables = np.where(exact, low, low * (1 + nearby)), np.where(exact, high, high * (1 - nearby))
         lower, upper = np.zeros(len(piece)), np.ones(len(piece))
         propagated(arrows, settled, start, *tables, lower, upper, outward)
-        ends += [lower, upper]
-        rows.append(_Rows(arrows, start, *tables, outward))
-    return Forward(settled, *ends, rows=(rows[0], rows[1]))
+        rows.append(Rows(arrows, start, *tables, lower, upper, outward))
+    return Forward(settled, (rows[0], rows[1]))
 
 
 def _add(
