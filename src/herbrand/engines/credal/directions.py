@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,21 +38,16 @@ class Cut:
     truth: bool | None  # truth value of the atom where evidence fixes it
 
 
-class Chances(NamedTuple):
-    """Bounds of each row's probability: between ``low`` and ``high``."""
-
-    low: np.ndarray  # [rows]
-    high: np.ndarray
-
-
-def chances(true: Enclosure, free: np.ndarray | None = None) -> Chances:
-    """The bounds of rows from the enclosures of their ends; rows marked ``free`` range over [0, 1]."""
+def chances(true: Enclosure, free: np.ndarray | None = None) -> Enclosure:
+    """[rows] The range of each row, from the enclosures of its ends; [0, 1] for rows marked ``free``."""
     low, high = true.low[0], true.high[1]
-    return Chances(low, high) if free is None else Chances(np.where(free, 0, low), np.where(free, 1, high))
+    if free is None:
+        return Enclosure(low, high)
+    return Enclosure(np.where(free, 0, low), np.where(free, 1, high))
 
 
 def directions(
-    tables: Sequence[Cut], scope: tuple[int, ...], marked: np.ndarray, chance: Chances
+    tables: Sequence[Cut], scope: tuple[int, ...], marked: np.ndarray, chance: Enclosure
 ) -> np.ndarray:
     """[rows] Direction of a mass in each row; the mass is the sum over ``marked`` cases of products of rows.
 
@@ -90,7 +84,7 @@ def _clamped(marked: np.ndarray, axis: int) -> int:
     return CONSTANT if at_zero and at_one else RISES if at_one else FALLS if at_zero else CONSTANT
 
 
-def _of_table(rows: np.ndarray, axis: int, chance: Chances) -> int:
+def _of_table(rows: np.ndarray, axis: int, chance: Enclosure) -> int:
     """Direction of an atom's conditional probability in one parent, over all cases of the other parents."""
     at_zero, at_one = rows.take(0, axis), rows.take(1, axis)
     rises = (chance.high[at_one] > chance.low[at_zero]).any()

@@ -25,13 +25,13 @@ that a box of rows allows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Chances, Cut, chances, directions
+from herbrand.engines.credal.directions import FALLS, RISES, UNKNOWN, Cut, chances, directions
 from herbrand.engines.credal.network_part import MOST_KEPT, MOST_PARENTS, NetworkPart, Sentence
 from herbrand.engines.credal.rounding import Enclosure, complement
 from herbrand.graphs import linked
@@ -164,6 +164,11 @@ class Masses:
     width: int
 
     @property
+    def of_negation(self) -> Masses:
+        """The same masses, that of the event's negation first."""
+        return replace(self, event=self.rest, rest=self.event)
+
+    @property
     def seconds(self) -> float:
         """Roughly estimated seconds for both ends."""
         return 1e-3 + 1e-7 * len(self.fixed) * 2**self.width
@@ -184,7 +189,7 @@ class Masses:
         """The same where free rows may be 0 or 1, outside their bounds, which can change directions."""
         return self._moves(chances(self.true, ~self.fixed))
 
-    def _moves(self, chance: Chances) -> tuple[np.ndarray, np.ndarray]:
+    def _moves(self, chance: Enclosure) -> tuple[np.ndarray, np.ndarray]:
         one, other = (directions(self.cuts, self.scope, m, chance) for m in (self.event, self.rest))
         return one, other
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.directions import FALLS, RISES
-from herbrand.engines.credal.masses import FREE, Masses, Pair
+from herbrand.engines.credal.masses import FREE, Masses
 from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
 
 ROUNDING = 1e-12
@@ -51,14 +51,14 @@ class _Search:
     """
 
     def __init__(self, masses: Masses, least: bool, tolerance: float, until: float) -> None:
-        self.masses, self.least = masses, least
+        self.masses, self.least = masses if least else masses.of_negation, least
         self.tolerance, self.until = tolerance, until
         self.reached = 1.0 if least else 0.0
         self.any_reached = False
         self.boxes = 0
         self.order = itertools.count()
         self.waiting: list[tuple[float, int, float, np.ndarray, int]] = []
-        wanted, other = masses.moves if least else masses.moves[::-1]
+        wanted, other = self.masses.moves
         self.rising = ((wanted & FALLS) == 0) & ((other & RISES) == 0)
         self.falling = ((wanted & RISES) == 0) & ((other & FALLS) == 0)
 
@@ -90,7 +90,7 @@ class _Search:
             rows, slope = self._settled(rows)
         if self.masses.has_few_vertices(rows):
             rows = self._best_vertex(rows)
-        one, other = self._odds(rows)
+        one, other = self.masses.of(rows)
         if float(one.high[0]) == 0 and float(other.high[0]) == 0:
             return  # the condition is impossible in this box
         odds = math.inf if other.high[0] == 0 else float(one.low[0]) / float(other.high[0])
@@ -100,25 +100,18 @@ class _Search:
             guess[free] = slope < 0
             split = int(free[np.argmax(np.abs(slope) * self.masses.width_of(free))])
         heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows, split))
-        self._reach(*(self._odds(guess) if len(free) else (one, other)))
+        self._reach(*(self.masses.of(guess) if len(free) else (one, other)))
 
     def _best_vertex(self, rows: np.ndarray) -> np.ndarray:
         """The vertex of a box with the least odds, all vertices evaluated at once."""
         free = np.flatnonzero(rows == FREE)
         vertices = np.tile(rows, (1 << len(free), 1))
         vertices[:, free] = np.arange(len(vertices))[:, None] >> np.arange(len(free)) & 1
-        one, other = self._odds(vertices)
+        one, other = self.masses.of(vertices)
         impossible = (one.high == 0) & (other.high == 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = one.low / other.high
         return vertices[np.lexsort((odds, impossible))[0]]
-
-    def _odds(self, rows: np.ndarray) -> Pair:
-        """The two masses of boxes, the one to minimise first."""
-        return self._wanted_first(*self.masses.of(rows))
-
-    def _wanted_first(self, of_event: Enclosure, of_rest: Enclosure) -> Pair:
-        return (of_event, of_rest) if self.least else (of_rest, of_event)
 
     def _outward(self, one: Enclosure, other: Enclosure) -> float:
         """The bound on the required end that two masses prove."""
@@ -141,17 +134,12 @@ class _Search:
             self.reached = max(self.reached, value) if self.any_reached else value
         self.any_reached = True
 
-    def _slopes(self, rows: np.ndarray) -> tuple[np.ndarray, Pair, Pair]:
-        """The free rows, and for each the two masses with the row at 1 and at 0."""
-        free = np.flatnonzero(rows == FREE)
-        at_one, at_zero = self.masses.with_rows(rows, free)
-        return free, self._wanted_first(*at_one), self._wanted_first(*at_zero)
-
     def _settled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Fix every row whose direction is decided over the box; return rows, and slopes of the free ones."""
         several = True
         while (rows == FREE).any():
-            free, (a, a_rest), (b, b_rest) = self._slopes(rows)
+            free = np.flatnonzero(rows == FREE)
+            (a, a_rest), (b, b_rest) = self.masses.with_rows(rows, free)
             up, down = a.times(b_rest), b.times(a_rest)
             rising = (up.low >= down.high) | self.rising[free]
             falling = (up.high <= down.low) | self.falling[free]
@@ -166,7 +154,7 @@ class _Search:
                     return rows, _middle_slopes(a, a_rest, b, b_rest)
                 more_at_one = (a.high + a_rest.high) >= (b.high + b_rest.high)
                 tried[free[constant]] = more_at_one[constant]
-            one, other = self._odds(tried)
+            one, other = self.masses.of(tried)
             if several and len(strict) and one.high[0] == 0 and other.high[0] == 0:
                 several = False  # together they make the condition impossible: fix them one by one
                 continue
