@@ -95,12 +95,13 @@ def values_of(made: TableProgram, masses: np.ndarray) -> np.ndarray:
     for table in made.cases.tables:
         over = masses.sum(axis=tuple(sorted(everything - set(table.atoms))))
         over = over.transpose(np.argsort(np.argsort(table.atoms))).reshape((2,) * len(table.atoms))
-        if table.part is None:
+        if table.split is None:
             found[table.whole] = over.reshape(-1)
         else:
             found[table.whole] = over.sum(axis=-1).reshape(-1)
-            found[table.part] = over[..., 1].reshape(-1)
-            found[table.rest] = over[..., 0].reshape(-1)
+            part, rest = table.split
+            found[part] = over[..., 1].reshape(-1)
+            found[rest] = over[..., 0].reshape(-1)
     return found
 
 
@@ -206,7 +207,7 @@ def test_a_core_of_cycles_is_one_table_with_its_own_statements() -> None:
     assert part.graph.core == (0, 1, 2, 3) and clusters_of(part) == ()
     made = table_program(part)
     (table,) = made.cases.tables
-    assert table.part is None and len(table.whole) == 16
+    assert table.split is None and len(table.whole) == 16
     uniform = np.full((2,) * 4, 1 / 16)
     assert math.isclose(float(values_of(made, uniform)[table.whole].sum()), 1.0)
 

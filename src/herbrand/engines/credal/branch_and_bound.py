@@ -316,7 +316,7 @@ def relaxed(program: PolynomialProgram) -> LinearProgram:
         _envelope(program, low, most_whole, False),
     ]
     rows, row_lower, row_upper = zip(*envelopes, strict=True)
-    return linear.with_rows(vstack(rows), np.concatenate(row_lower), np.concatenate(row_upper))
+    return linear.with_rows(csr_array(vstack(rows)), np.concatenate(row_lower), np.concatenate(row_upper))
 
 
 def _envelope(

@@ -116,33 +116,32 @@ class Linear(NamedTuple):
 class CaseTable:
     """Variables for the probabilities of the cases of ``atoms``.
 
-    Without a ``part``, ``whole`` is over all atoms. Else ``whole`` is over all but the last atom, ``part``
-    over the cases where the last is true, and ``rest`` over those where it is false.
+    Without a ``split``, ``whole`` is over all atoms. Else ``whole`` is over all but the last atom, and
+    ``split`` is ``part``, over the cases where the last is true, and ``rest``, where it is false.
     """
 
     atoms: tuple[int, ...]
     whole: np.ndarray
-    part: np.ndarray | None
-    rest: np.ndarray | None = None
+    split: tuple[np.ndarray, np.ndarray] | None = None
 
     def expectation(self, atoms: Sequence[int], values: np.ndarray) -> Linear:
         """The expectation of a value for each case of ``atoms``, which are all in this table."""
         everywhere = spread(values, atoms, self.atoms).astype(float)
-        if self.part is None or self.rest is None:
+        if self.split is None:
             return _linear(self.whole, everywhere.reshape(-1))
         without, with_it = everywhere[..., 0].reshape(-1), everywhere[..., 1].reshape(-1)
         both = np.where(without == with_it, with_it, 0.0)
         factors = np.concatenate([both, with_it - both, without - both])
-        return _linear(np.concatenate([self.whole, self.part, self.rest]), factors)
+        return _linear(np.concatenate([self.whole, *self.split]), factors)
 
     def cases_of(self, atoms: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Variables that partition the table, and the case of ``atoms`` that each belongs to."""
-        if self.part is None or self.rest is None:
+        if self.split is None:
             return self.whole, _cases_of(self.atoms, atoms)
         if self.atoms[-1] not in atoms:
             return self.whole, _cases_of(self.atoms[:-1], atoms)
         cases = _cases_of(self.atoms, atoms).reshape(-1, 2)
-        return np.concatenate([self.rest, self.part]), np.concatenate([cases[:, 0], cases[:, 1]])
+        return np.concatenate(self.split[::-1]), cases.T.reshape(-1)
 
 
 def _linear(variables: np.ndarray, factors: np.ndarray) -> Linear:
@@ -215,12 +214,12 @@ def _cluster_table(assembly: Assembly, cluster: Cluster, cases: CaseTables, part
     if set(parents) != set(neighbours):
         theta = _conditional(assembly, cluster.atom, parents, part)
         assembly.products(holds, theta[_cases_of(neighbours, parents)], whole)
-    return CaseTable((*neighbours, cluster.atom), whole, holds, rest)
+    return CaseTable((*neighbours, cluster.atom), whole, (holds, rest))
 
 
 def _core_table(assembly: Assembly, part: NetworkPart, total: int) -> CaseTable:
     core = part.graph.core
-    table = CaseTable(core, assembly.variables(2 ** len(core), 0.0, 1.0), None)
+    table = CaseTable(core, assembly.variables(2 ** len(core), 0.0, 1.0))
     assembly.shares(np.array([total]), *table.cases_of(()))
     inside = set(core)
     for atom in core:
@@ -230,10 +229,7 @@ def _core_table(assembly: Assembly, part: NetworkPart, total: int) -> CaseTable:
             continue
         around = (*parents, *others)
         theta = _conditional(assembly, atom, parents, part)
-        whole, both = (
-            assembly.variables(2 ** len(around), 0.0, 1.0),
-            assembly.variables(2 ** len(around), 0.0, 1.0),
-        )
+        whole, both = (assembly.variables(2 ** len(around), 0.0, 1.0) for _ in range(2))
         assembly.shares(whole, *table.cases_of(around))
         variables, which = table.cases_of((*around, atom))
         holds = which % 2 == 1

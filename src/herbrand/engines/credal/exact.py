@@ -312,16 +312,12 @@ class Exact:
         if open_ones:
             advice = _advice(len(open_ones), len(all_ends), max(ends.gap for ends in open_ones))
         ended = refused(Status(not open_ones, nodes, status.seconds, advice), state.refusals)
-        return Bounds(
-            self.name,
-            Guarantee.BOUND if open_ones else Guarantee.EXACT,
-            ended,
-            list(state.texts),
-            np.array([math.nan if ends is None else ends.lower.bound for ends in all_ends]) + 0.0,  # no -0.0
-            np.array([math.nan if ends is None else ends.upper.bound for ends in all_ends]) + 0.0,
-            np.array([ends is not None for ends in all_ends]),
-            np.array([math.nan if ends is None else ends.gap for ends in all_ends]),
-        )
+        guarantee = Guarantee.BOUND if open_ones else Guarantee.EXACT
+        refused_one = (math.nan,) * 3
+        rows = [(e.lower.bound, e.upper.bound, e.gap) if e is not None else refused_one for e in all_ends]
+        lower, upper, gaps = np.array(rows).reshape(-1, 3).T + 0.0  # no -0.0
+        texts, certified = list(state.texts), ~np.isnan(lower)
+        return Bounds(self.name, guarantee, ended, texts, lower, upper, certified, gaps)
 
 
 def _all_of(asked: NetworkQuestion) -> Iterator[BoundQuery]:

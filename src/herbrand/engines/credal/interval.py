@@ -242,7 +242,7 @@ def _scaled(
     Lower ends become 0; upper ends are multiplied by 1 / ``least``, and are infinite where it is 0.
     """
     lower, upper = program.lower.copy(), program.upper.copy()
-    tables = np.unique(np.concatenate([table_program.table_variables, [table_program.cases.total]]))
+    tables = table_program.table_variables
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = np.nextafter(np.float64(1.0) / least, np.inf)
         upper[tables] = np.where(upper[tables] > 0, np.nextafter(upper[tables] * times, np.inf), 0.0)

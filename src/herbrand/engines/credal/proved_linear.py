@@ -165,7 +165,7 @@ def _infeasible(
     width = len(program.lower)
     violations = np.stack([np.isfinite(program.row_lower), -1.0 * np.isfinite(program.row_upper)], axis=1)
     grown = LinearProgram(
-        hstack([program.rows, csr_array(violations)], format="csr"),
+        csr_array(hstack([program.rows, csr_array(violations)])),
         program.row_lower,
         program.row_upper,
         np.append(program.lower, np.zeros(2)),

@@ -184,7 +184,8 @@ def add_rows(number: int, rows: BoundRows, atoms: Atoms, gathered: Gathered) -> 
     Yield the rows that must be added one by one: those that name an atom twice, or one that is not open,
     and those of a form that truth values simplify.
     """
-    number_of = np.array([_number(name, atoms) for name in rows.names], np.int64)
+    found = (atoms.number(Atom(name)) for name in rows.names)
+    number_of = np.array([-1 if number is None else number for number in found], np.int64)
     form = np.asarray(rows.form, np.int64)
     lower, upper = np.asarray(rows.lower, float), np.asarray(rows.upper, float)
     numbers = number_of[np.asarray(rows.atoms, np.int64)]
@@ -204,12 +205,6 @@ def add_rows(number: int, rows: BoundRows, atoms: Atoms, gathered: Gathered) -> 
         if len(chosen):
             rows_of_shape = gathered.rows(*shapes, bound.independent)
             rows_of_shape.add_table(table[plain], 0, lower[chosen], upper[chosen], number + chosen)
-
-
-def _number(name: str, atoms: Atoms) -> int:
-    """The number of an open atom without arguments, or -1."""
-    place = atoms.place.get(name)
-    return -1 if place is None or atoms.domains[place] else atoms.starts[place]
 
 
 def _arity(bound: Bound) -> int:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.ariel.scopes import Pattern, Scope, scopes_of
+from herbrand.engines.credal.ariel.scopes import Scope, scopes_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import bayesian, independent
@@ -77,7 +77,7 @@ def test_patterns_hold_in_the_cases_of_ascending_atoms(seed: int) -> None:
             found, pattern = network.groups[group], scope.patterns[scope.pattern[row]]
             own = found.atoms[place].tolist()
             ascending = sorted(own)
-            assert pattern.columns == scope.arity
+            assert len(pattern.event) == len(pattern.given) == 2**scope.arity
             for case in range(2**scope.arity):
                 truths = {a: case >> (scope.arity - 1 - i) & 1 for i, a in enumerate(ascending)}
                 number = sum(truths[a] << (scope.arity - 1 - i) for i, a in enumerate(own))
@@ -145,4 +145,3 @@ def test_scopes_of_single_atoms_and_their_factors() -> None:
     (scope,) = scopes_of(network)
     assert scope.atoms.tolist() == [[0], [1]] and [len(scope.sentences(f)) for f in range(2)] == [3, 1]
     assert scope.arity == 1 and isinstance(scope, Scope)
-    assert Pattern(np.ones(8, bool), np.ones(8, bool)).columns == 3

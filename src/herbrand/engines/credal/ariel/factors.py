@@ -248,7 +248,8 @@ def _by_separations(scope: Scope, links: Independences | None) -> Iterator[Facto
         for chosen, independent in closed:
             tabled[chosen], unlinked[chosen] = True, independent
         part = scope.part(tabled)
-        yield tables_of(part, children[tabled], unlinked[tabled])
+        atoms = _child_first(part.atoms, children[tabled])
+        yield Tables(part, atoms, *_columns_of_tables(part), unlinked[tabled])
 
 
 def _mask(factors: np.ndarray, count: int) -> np.ndarray:
@@ -291,11 +292,6 @@ def _columns_of_tables(scope: Scope) -> tuple[np.ndarray, np.ndarray]:
     np.maximum.at(low, (scope.factor, case), lower)
     np.minimum.at(high, (scope.factor, case), upper)
     return low, high
-
-
-def tables_of(scope: Scope, children: np.ndarray, unlinked: np.ndarray) -> Tables:
-    low, high = _columns_of_tables(scope)
-    return Tables(scope, _child_first(scope.atoms, children), low, high, unlinked)
 
 
 def _child_first(atoms: np.ndarray, children: np.ndarray) -> np.ndarray:

@@ -31,10 +31,6 @@ class Pattern:
     event: np.ndarray
     given: np.ndarray
 
-    @property
-    def columns(self) -> int:
-        return len(self.event).bit_length() - 1
-
 
 @dataclass(frozen=True, eq=False)
 class Scope:

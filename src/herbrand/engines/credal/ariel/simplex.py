@@ -268,10 +268,6 @@ class Cells(NamedTuple):
     spread: Array  # [spreads, states]
 
 
-def form_count(cells: Cells) -> int:
-    return 4 * len(cells.products) + 2 * len(cells.spread_cell)
-
-
 @loop
 def lowest(
     costs: Array,

@@ -22,7 +22,7 @@ from herbrand.engines.credal.ariel.copies import copy_table
 from herbrand.engines.credal.ariel.pairs import tighten_linked, tighten_unlinked
 from herbrand.engines.credal.ariel.programs import extremes, tighten
 from herbrand.engines.credal.ariel.scopes import Scope
-from herbrand.engines.credal.ariel.simplex import Cells, Workspace, form_count
+from herbrand.engines.credal.ariel.simplex import Cells, Workspace
 from herbrand.loops import loop
 
 Array = NDArray[Any]
@@ -223,4 +223,4 @@ def pair_operations(forms: Array) -> float:
 
 def forms_needed(most_own: int, atoms: int, cells: Cells) -> int:
     """Most forms of a factor's programs: its own, two for each atom's interval, and those of cells."""
-    return most_own + 2 * atoms + form_count(cells)
+    return most_own + 2 * atoms + 4 * len(cells.products) + 2 * len(cells.spread_cell)
