@@ -21,6 +21,7 @@ from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED
+from herbrand.engines.credal.ariel.sweeps import THRESHOLD
 from herbrand.engines.credal.network import Atoms
 from herbrand.engines.credal.question import BoundQuestion, BoundSettings, Progress
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
@@ -81,8 +82,6 @@ def intervals_in(
 
 SHARE_FOR_GRAPH = 0.2
 """Share of the memory allowed that links between atoms may take while the network is split into parts."""
-THRESHOLD = 1e-8
-"""Least change of an interval for which the parts of its atom are solved again."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -171,20 +171,20 @@ def test_a_wide_sentence_that_cannot_hold_is_found() -> None:
 
 def beliefs(lower: list[float], upper: list[float]) -> Beliefs:
     return Beliefs(
-        np.array(lower), np.array(upper), np.zeros(len(lower), np.int64), np.array([5, 0]), np.zeros(1)
+        np.array(lower), np.array(upper), np.zeros(len(lower), np.int64), np.array([5]), np.zeros(1)
     )
 
 
 def test_what_an_atom_learns_is_met_and_noted() -> None:
     known = beliefs([0.2, 0.0], [0.6, 1.0])
-    learn(0, 0.1, 0.7, known, 1e-8)  # nothing new
+    learn(0, 0.1, 0.7, known)  # nothing new
     assert (known.lower[0], known.upper[0], known.touched[0], known.moved[0]) == (0.2, 0.6, 0, 0.0)
-    learn(0, 0.3, 0.9, known, 1e-8)
+    learn(0, 0.3, 0.9, known)
     assert (known.lower[0], known.upper[0], known.touched[0]) == (0.3, 0.6, 5)
     assert known.moved[0] == pytest.approx(0.1)
-    learn(1, 1e-10, 1.0, known, 1e-8)  # below the threshold: taken over, and nobody is woken
+    learn(1, 1e-10, 1.0, known)  # below the threshold: taken over, and nobody is woken
     assert known.lower[1] == 1e-10 and known.touched[1] == 0
-    learn(0, 0.6 + 1e-12, 0.9, known, 1e-8)  # ends that rounding has crossed
+    learn(0, 0.6 + 1e-12, 0.9, known)  # ends that rounding has crossed
     assert known.lower[0] <= known.upper[0]
 
 

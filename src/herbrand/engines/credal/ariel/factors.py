@@ -63,10 +63,10 @@ class Pairs(Factors):
     def _forms(self) -> tuple[np.ndarray, np.ndarray]:
         return self.scope.forms()
 
-    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
+    def sweep(self, beliefs: Beliefs, budget: Budget) -> int:
         forms, start = self._forms
         swept = often(sweep_pairs, pair_operations(np.diff(start)))
-        return swept(self.atoms, start, forms, self.unlinked, self.visited, beliefs, threshold)
+        return swept(self.atoms, start, forms, self.unlinked, self.visited, beliefs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +81,9 @@ class Tables(Factors):
     high: np.ndarray
     unlinked: np.ndarray
 
-    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
+    def sweep(self, beliefs: Beliefs, budget: Budget) -> int:
         swept = often(sweep_tables, TABLE_OPERATIONS * len(self.atoms))
-        return swept(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs, threshold)
+        return swept(self.atoms, self.low, self.high, self.unlinked, self.visited, beliefs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class Programs(Factors):
     def states(self) -> int:
         return self.lows.shape[2]
 
-    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
+    def sweep(self, beliefs: Beliefs, budget: Budget) -> int:
         own = int(np.diff(self.start).max(initial=0))
         forms = forms_needed(own, self.atoms.shape[1], self.cells)
         room = workspace(forms, self.states, budget.seconds_left)
@@ -119,14 +119,12 @@ class Programs(Factors):
         while last < len(self.atoms):
             at_once = 1 if plain_left(sweep_programs) >= 0 else PROGRAMS_AT_ONCE
             first, last = last, min(last + at_once, len(self.atoms))
-            failed = tried(sweep_programs, room, self._sweep_of(first, last, beliefs, threshold, working))
+            failed = tried(sweep_programs, room, self._sweep_of(first, last, beliefs, working))
             if failed >= 0 or budget.ended:
                 return failed
         return -1
 
-    def _sweep_of(
-        self, first: int, last: int, beliefs: Beliefs, threshold: float, working: np.ndarray
-    ) -> Trial:
+    def _sweep_of(self, first: int, last: int, beliefs: Beliefs, working: np.ndarray) -> Trial:
         """A function that sweeps the factors from ``first`` to ``last``."""
 
         def run(swept: Callable[..., int], room: Workspace, again: bool) -> int:
@@ -141,7 +139,6 @@ class Programs(Factors):
                 nodes_for(self.states),
                 self.visited,
                 beliefs,
-                threshold,
                 room,
                 working,
                 first,

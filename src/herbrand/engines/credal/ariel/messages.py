@@ -56,9 +56,8 @@ class ArielState:
 
 @dataclass(frozen=True)
 class Messages:
-    """The sound messages; changes of an interval up to ``threshold`` do not make factors run again."""
+    """The sound messages, within a budget."""
 
-    threshold: float = 1e-8
     budget: Budget = UNLIMITED
 
     def start(self, scopes: tuple[Scope, ...], links: Independences | None, count: int) -> ArielState:
@@ -78,7 +77,7 @@ class Messages:
         beliefs = state.beliefs
         beliefs.moved[0] = 0.0
         for factors in state.factors:
-            failed = factors.sweep(beliefs, self.threshold, self.budget)
+            failed = factors.sweep(beliefs, self.budget)
             if failed >= 0:
                 raise FoundContradictionError.in_factor(factors.scope, failed)
             if self.budget.ended:

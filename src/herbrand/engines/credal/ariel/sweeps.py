@@ -1,7 +1,7 @@
 """One pass over all factors of a kind, in place: each tightens the intervals of its atoms.
 
 ``lower`` and ``upper`` hold the interval of every atom. ``touched`` is the time when an atom's interval last
-changed by more than ``threshold``, ``visited`` the time when a factor last ran, both by one clock; a factor
+changed by more than ``THRESHOLD``, ``visited`` the time when a factor last ran, both by one clock; a factor
 none of whose atoms has changed since is skipped. ``clock`` [1]: the time, which is the number of factors that
 ran. ``moved`` [1]: the largest change. Each function returns the factor that finds a contradiction, or -1.
 """
@@ -26,6 +26,9 @@ from herbrand.engines.credal.ariel.simplex import Cells, Workspace
 from herbrand.loops import loop
 
 Array = NDArray[Any]
+
+THRESHOLD = 1e-8
+"""Change of an end up to which the factors of its atom do not run again."""
 
 
 class Beliefs(NamedTuple):
@@ -54,7 +57,7 @@ class Factors(ABC):
         return np.full(len(self.atoms), -1)
 
     @abstractmethod
-    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
+    def sweep(self, beliefs: Beliefs, budget: Budget) -> int:
         """Tighten beliefs in place; return the factor that finds a contradiction, or -1."""
 
 
@@ -72,13 +75,13 @@ def visit(factor: int, atoms: Array, visited: Array, beliefs: Beliefs) -> bool:
 
 
 @loop
-def learn(atom: int, low: float, high: float, beliefs: Beliefs, threshold: float) -> None:
+def learn(atom: int, low: float, high: float, beliefs: Beliefs) -> None:
     """Intersect an atom's interval with another; swap ends that rounding has crossed."""
     low, high = max(low, beliefs.lower[atom]), min(high, beliefs.upper[atom])
     if low > high:
         low, high = high, low
     change = max(low - beliefs.lower[atom], beliefs.upper[atom] - high)
-    if change > threshold:
+    if change > THRESHOLD:
         beliefs.touched[atom] = beliefs.clock[0]
     if change > beliefs.moved[0]:
         beliefs.moved[0] = change
@@ -93,7 +96,6 @@ def sweep_pairs(
     unlinked: Array,
     visited: Array,
     beliefs: Beliefs,
-    threshold: float,
 ) -> int:
     box = np.empty(4)
     for f in range(len(atoms)):
@@ -105,13 +107,13 @@ def sweep_pairs(
         if not (tighten_unlinked(own, box) if unlinked[f] else tighten_linked(own, box)):
             return f
         for i in range(2):
-            learn(atoms[f, i], box[2 * i], box[2 * i + 1], beliefs, threshold)
+            learn(atoms[f, i], box[2 * i], box[2 * i + 1], beliefs)
     return -1
 
 
 @loop
 def sweep_tables(
-    atoms: Array, low: Array, high: Array, unlinked: Array, visited: Array, beliefs: Beliefs, threshold: float
+    atoms: Array, low: Array, high: Array, unlinked: Array, visited: Array, beliefs: Beliefs
 ) -> int:
     box = np.empty(6)
     for f in range(len(atoms)):
@@ -122,7 +124,7 @@ def sweep_tables(
         if not tighten_table(low[f], high[f], unlinked[f], box):
             return f
         for i in range(3):
-            learn(atoms[f, i], box[2 * i], box[2 * i + 1], beliefs, threshold)
+            learn(atoms[f, i], box[2 * i], box[2 * i + 1], beliefs)
     return -1
 
 
@@ -138,7 +140,6 @@ def sweep_programs(
     most_nodes: int,
     visited: Array,
     beliefs: Beliefs,
-    threshold: float,
     room: Workspace,
     working_forms: Array,
     first: int,
@@ -169,7 +170,7 @@ def sweep_programs(
             marginals[f, :, :, :] = np.nan
             return -1
         for i in range(k):
-            learn(atoms[f, i], box[i, 0], box[i, 1], beliefs, threshold)
+            learn(atoms[f, i], box[i, 0], box[i, 1], beliefs)
     return -1
 
 

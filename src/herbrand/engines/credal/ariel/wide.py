@@ -26,7 +26,7 @@ OPERATIONS = 1_000
 class Wide(Factors):
     """Factors over more than ``WIDEST`` atoms."""
 
-    def sweep(self, beliefs: Beliefs, threshold: float, budget: Budget) -> int:
+    def sweep(self, beliefs: Beliefs, budget: Budget) -> int:
         for factor, atoms in enumerate(self.atoms):
             if not visit(factor, self.atoms, self.visited, beliefs):
                 continue
@@ -35,7 +35,7 @@ class Wide(Factors):
                     interval = self._interval(row, column, atoms, beliefs)
                     if interval is None:
                         return factor
-                    learn(atom, *interval, beliefs, threshold)
+                    learn(atom, *interval, beliefs)
         return -1
 
     def _interval(
