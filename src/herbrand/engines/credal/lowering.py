@@ -360,10 +360,9 @@ class Lowering:
                 continue
             shape, given, positions = sentence
             atoms = values[members[:, None], np.array(positions, np.int64)]
-            distinct, first = np.unique(atoms, axis=0, return_index=True)
-            if len(distinct) < len(atoms):
-                members = members[np.sort(first)]
-                atoms = values[members[:, None], np.array(positions, np.int64)]
+            if len(atoms) > 1:
+                first = np.sort(np.unique(atoms, axis=0, return_index=True)[1])
+                members, atoms = members[first], atoms[first]
             rows_of_shape = gathered.rows(shape, given, bound.independent)
             rows_of_shape.add_table(atoms, members, bound.lower, bound.upper, number)
 

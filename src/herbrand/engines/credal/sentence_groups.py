@@ -63,7 +63,8 @@ class Gathered:
 
     def link(self, pairs: np.ndarray) -> None:
         """Add links, [links, 2] from atom to atom."""
-        self._links.append(np.unique(pairs, axis=0))
+        if len(pairs):
+            self._links.append(np.unique(pairs, axis=0))
 
     def links(self) -> np.ndarray:
         """[links, 2] The links from atom to atom; they may have repetitions and links to the atom itself."""

@@ -91,6 +91,11 @@ def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
     A pattern has, for each leaf, its truth value where that is fixed, else the first leaf of the same atom.
     """
+    if len(values) == 1:  # a ground statement: one of many, whose single row needs no sorting
+        first_of = {value: column for column, value in reversed([*enumerate(values[0].tolist())])}
+        pattern = [value if value < 0 else first_of[value] for value in values[0].tolist()]
+        yield np.array(pattern, np.int64), np.zeros(1, np.int64)
+        return
     columns = np.arange(values.shape[1])
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
