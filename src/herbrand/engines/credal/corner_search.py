@@ -34,7 +34,7 @@ import numpy as np
 from herbrand.engines.credal.attained import Attained, Conditions, attained, with_multipliers
 from herbrand.engines.credal.branch_and_bound import SMALL, End
 from herbrand.engines.credal.corner_masses import LEAST, CornerMasses, at_corners
-from herbrand.engines.credal.rounding import UNIT, share_above, share_below
+from herbrand.engines.credal.rounding import UNIT, share
 
 FINER = 1e-4
 """Share of the tolerance to which ends are searched while work is left."""
@@ -198,7 +198,7 @@ class _Search:
     def _cost_at_most(self, network: Attained) -> float:
         """The greatest cost of the query within the ranges of its masses."""
         (low, high), (low_other, high_other) = network.event, network.other
-        return share_above(high, low_other) if self.sign > 0 else -share_below(low, high_other)
+        return share(high, low_other, 1.0) if self.sign > 0 else -share(low, high_other, 0.0)
 
     def _starts(self, box: _Boxes) -> Iterator[np.ndarray]:
         """Points of one box from which to look: the corner that promises most, and the middle."""

@@ -164,14 +164,15 @@ def vertex_ends(masses: Masses, clock: Clock, ends_left: int = 2) -> Ends:
     """
     if not masses.possible:
         raise ImpossibleConditionError
-    lower = _at_vertices(masses, True, clock, ends_left)
-    return Ends(lower, _at_vertices(masses, False, clock, ends_left - 1))
+    near = related(masses)
+    lower = _at_vertices(near, True, clock, ends_left)
+    return Ends(lower, _at_vertices(near, False, clock, ends_left - 1))
 
 
 def _at_vertices(masses: Masses, least: bool, clock: Clock, ends_left: int) -> End:
     """Search the vertices of a network of separate rows for one end."""
     until = time.monotonic() + clock.seconds(ends_left)
-    return vertex_end(related(masses), least, clock.tolerance, until)
+    return vertex_end(masses, least, clock.tolerance, until)
 
 
 def _end(

@@ -106,20 +106,14 @@ def stated_ends(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[n
     )
 
 
-def share_below(part: float, rest: float) -> float:
-    """part / (part + rest), rounded down: the minimum for masses from ``part`` up and up to ``rest``."""
+def share(part: float, rest: float, towards: float) -> float:
+    """part / (part + rest), rounded ``towards`` 0 or 1."""
     if part <= 0:
         return 0.0
-    whole = float(sum_above(np.float64(part), np.float64(rest)))
-    return max(0.0, float(np.nextafter(part / whole, 0.0))) if rest > 0 else 1.0
-
-
-def share_above(part: float, rest: float) -> float:
-    """part / (part + rest), rounded up."""
-    if part <= 0:
-        return 0.0
-    whole = float(sum_below(np.float64(part), np.float64(rest)))
-    return min(1.0, float(np.nextafter(part / whole, 2.0))) if rest > 0 else 1.0
+    if rest <= 0:
+        return 1.0
+    whole = (sum_below if towards else sum_above)(np.float64(part), np.float64(rest))
+    return min(max(float(np.nextafter(part / float(whole), towards)), 0.0), 1.0)
 
 
 def product(left: np.ndarray, right: np.ndarray, towards: float) -> np.ndarray:

@@ -27,7 +27,7 @@ import numpy as np
 from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.directions import FALLS, RISES
 from herbrand.engines.credal.masses import FREE, Masses
-from herbrand.engines.credal.rounding import Enclosure, share_above, share_below
+from herbrand.engines.credal.rounding import Enclosure, share
 
 ROUNDING = 1e-12
 """Smallest relative tolerance: a smaller one would need more digits than doubles have."""
@@ -99,7 +99,8 @@ class _Search:
         if len(free):
             guess[free] = slope < 0
             split = int(free[np.argmax(np.abs(slope) * self.masses.width_of(free))])
-        heapq.heappush(self.waiting, (odds, next(self.order), self._outward(one, other), rows, split))
+        bound = self._end(float(one.low[0]), float(other.high[0]), outward=True)
+        heapq.heappush(self.waiting, (odds, next(self.order), bound, rows, split))
         self._reach(*(self.masses.of(guess) if len(free) else (one, other)))
 
     def _best_vertex(self, rows: np.ndarray) -> np.ndarray:
@@ -113,11 +114,10 @@ class _Search:
             odds = one.low / other.high
         return vertices[np.lexsort((odds, impossible))[0]]
 
-    def _outward(self, one: Enclosure, other: Enclosure) -> float:
-        """The bound on the required end that two masses prove."""
-        if self.least:
-            return share_below(float(one.low[0]), float(other.high[0]))
-        return share_above(float(other.high[0]), float(one.low[0]))
+    def _end(self, one: float, other: float, *, outward: bool) -> float:
+        """The required end by two masses, the one to minimise first."""
+        towards = 0.0 if outward == self.least else 1.0
+        return share(one, other, towards) if self.least else share(other, one, towards)
 
     def _reach(self, one: Enclosure, other: Enclosure) -> None:
         """Note the value of a vertex by its two masses, rounded inward: a gap must not be underestimated.
@@ -126,12 +126,8 @@ class _Search:
         """
         if one.low[0] == 0 and other.low[0] == 0:
             return
-        if self.least:
-            value = share_above(float(one.high[0]), float(other.low[0]))
-            self.reached = min(self.reached, value) if self.any_reached else value
-        else:
-            value = share_below(float(other.low[0]), float(one.high[0]))
-            self.reached = max(self.reached, value) if self.any_reached else value
+        value = self._end(float(one.high[0]), float(other.low[0]), outward=False)
+        self.reached = (min if self.least else max)(self.reached, value)
         self.any_reached = True
 
     def _settled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -234,11 +234,11 @@ def _by_separations(scope: Scope, links: Independences | None) -> Iterator[Facto
             chosen = factors[children[factors] == child]
             among = among_parents(separations, child, scope.arity)
             if child < 0 or among is None:
-                yield _generic(scope.part(_mask(chosen, len(scope))), separations)
+                yield _generic(scope.part(chosen), separations)
             elif scope.arity == 3:
                 closed.append((chosen, np.full(len(chosen), bool(among))))
             else:
-                yield _conditional(scope.part(_mask(chosen, len(scope))), child, among)
+                yield _conditional(scope.part(chosen), child, among)
     if closed:
         unlinked = np.zeros(len(scope), bool)
         tabled = np.zeros(len(scope), bool)
@@ -247,12 +247,6 @@ def _by_separations(scope: Scope, links: Independences | None) -> Iterator[Facto
         part = scope.part(tabled)
         atoms = _child_first(part.atoms, children[tabled])
         yield Tables(part, atoms, *_columns_of_tables(part), unlinked[tabled])
-
-
-def _mask(factors: np.ndarray, count: int) -> np.ndarray:
-    mask = np.zeros(count, bool)
-    mask[factors] = True
-    return mask
 
 
 def among_parents(separations: Separations, child: int, k: int) -> Separations | None:

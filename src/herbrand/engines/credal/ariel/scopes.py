@@ -77,11 +77,13 @@ class Scope:
         return stated_ends(self.lower, self.upper)
 
     def part(self, factors: np.ndarray) -> Scope:
-        """The scope restricted to the factors of a mask."""
-        kept = np.repeat(factors, np.diff(self.start))
-        start = np.concatenate([[0], np.cumsum(np.diff(self.start)[factors])])
+        """The scope restricted to some factors, given by a mask or by their ascending numbers."""
+        chosen = np.zeros(len(self), bool)
+        chosen[factors] = True
+        kept = np.repeat(chosen, np.diff(self.start))
+        start = np.concatenate([[0], np.cumsum(np.diff(self.start)[chosen])])
         columns = [self.pattern[kept], self.lower[kept], self.upper[kept], self.sentence[kept]]
-        return Scope(self.atoms[factors], start, *columns, patterns=self.patterns)
+        return Scope(self.atoms[chosen], start, *columns, patterns=self.patterns)
 
     def forms(self) -> tuple[np.ndarray, np.ndarray]:
         """Constraints ``forms @ p >= 0`` on the masses p of each factor's cases, without vacuous ones.
