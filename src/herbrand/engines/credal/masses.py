@@ -210,7 +210,7 @@ class Masses:
     def with_rows(self, rows: np.ndarray, varied: np.ndarray) -> tuple[Pair, Pair]:
         """The two masses [varied] with each of some rows at 1, then at 0; other rows range over the box."""
         count, at_once = len(varied), max(1, MOST_ENTRIES >> (self.width + 2))
-        boxes = np.tile(rows, (2 * count, 1))
+        boxes = np.tile(rows.astype(np.int8), (2 * count, 1))  # a million of small numbers, not of large ones
         boxes[np.arange(count), varied], boxes[np.arange(count, 2 * count), varied] = AT_ONE, AT_ZERO
         starts = range(0, len(boxes), 2 * at_once)
         blocks = [self._pair(boxes[i : i + 2 * at_once], self._moves_beyond) for i in starts]
