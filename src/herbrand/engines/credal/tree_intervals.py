@@ -46,7 +46,7 @@ class Forward:
     """
 
     settled: np.ndarray  # [atoms] bool
-    rows: tuple[Rows, Rows] | None = None
+    rows: tuple[TreeTables, TreeTables] | None = None
 
     def ends(self, atom: int, known: Mapping[int, bool]) -> tuple[End, End] | None:
         """The two ends of an atom given truth values of others, each proved and attained up to rounding.
@@ -78,7 +78,7 @@ class Forward:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TreeTables:
     """The conditional tables of atoms: rows of atom a, by case of its parents, begin at ``start[a]``.
 
     ``low`` and ``high`` are the rows' ends, ``lower`` and ``upper`` those of the atoms without evidence;
@@ -142,7 +142,7 @@ def forward(network: Network) -> Forward:
         tables = np.where(exact, low, low * (1 + nearby)), np.where(exact, high, high * (1 - nearby))
         lower, upper = np.zeros(len(piece)), np.ones(len(piece))
         propagated(arrows, settled, start, *tables, lower, upper, outward)
-        rows.append(Rows(arrows, start, *tables, lower, upper, outward))
+        rows.append(TreeTables(arrows, start, *tables, lower, upper, outward))
     return Forward(settled, (rows[0], rows[1]))
 
 
