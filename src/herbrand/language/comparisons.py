@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -207,13 +208,22 @@ def assigned(test: Test, known: Collection[str]) -> tuple[str, Expression] | Non
 
 def with_assigned(tests: Collection[Test], known: Collection[str]) -> set[str]:
     """The known variables and all to which tests give a value, in whatever order the tests stand."""
-    names, before = set(known), -1
-    equations = [one for test in tests for one in equated(test)]
-    while len(names) > before:
-        before = len(names)
-        for name, value in equations:
-            if name not in names and variables_of(value).keys() <= names:
-                names.add(name)
+    names, given = set(known), list[str]()
+    waiting = defaultdict[str, list[tuple[str, set[str]]]](list)
+    for name, value in (one for test in tests for one in equated(test)):
+        missing = variables_of(value).keys() - names
+        for other in missing:
+            waiting[other].append((name, missing))
+        if not missing:
+            given.append(name)
+    while given:
+        if (last := given.pop()) in names:
+            continue
+        names.add(last)
+        for name, missing in waiting[last]:
+            missing.discard(last)
+            if not missing:
+                given.append(name)
     return names
 
 
