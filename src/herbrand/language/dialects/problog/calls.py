@@ -39,7 +39,8 @@ def with_calls(
     places, silent = _called_places(clauses, _handed_numbers(clauses))
     if not places:
         return list(clauses)
-    counting = _called_places(clauses, _handed_computed(clauses, places))
+    handed = _handed_computed(clauses, places)
+    counting = (places, silent) if handed == places else _called_places(clauses, handed)
     if counting[0] != places:
         # The wider choice first: where some call cannot give all of its arguments, the narrower one may do.
         with suppress(LanguageError):

@@ -55,7 +55,7 @@ def early_goals(
     ``queries``: atoms that queries and evidence call first; where none of them leads, no argument is assumed
     to have a value. ``tests``: comparisons that give no variable a value.
     """
-    waiting = [clause for clause in clauses if any(map(_waits, clause.body))]
+    waiting = [clause for clause in clauses if any(_waits(literal, tests) for literal in clause.body)]
     if not waiting:
         return {}
     unsure = open_places(clauses)
@@ -70,9 +70,16 @@ def early_goals(
     return goals
 
 
-def _waits(literal: BodyLiteral) -> bool:
+def _waits(literal: BodyLiteral, tests: Collection[Span]) -> bool:
     """Whether the meaning of a goal depends on which variables have values."""
-    return isinstance(literal, Not | Comparison) and bool(_variables(literal))
+    waits = isinstance(literal, Not) or (isinstance(literal, Comparison) and is_test(literal, tests))
+    return waits and bool(_variables(literal))
+
+
+def is_test(literal: Comparison, tests: Collection[Span]) -> bool:
+    """Whether a comparison gives no variable a value, but needs the values of all; ``tests``: those that do
+    so whatever their operator is."""
+    return literal.operator == "!=" or literal.span in tests
 
 
 def open_places(clauses: Sequence[PrologClause]) -> set[OpenPlace]:
@@ -201,7 +208,7 @@ def _first_early(
     goals_with = Counter(name for literal in body for name in _variables(literal))
     for literal, bound in _walked(body, known, unsure):
         match literal:
-            case Comparison(operator=sign, span=span) if sign == "!=" or span in tests:
+            case Comparison() if is_test(literal, tests):
                 late = [name for name in _variables(literal) if name not in bound]
             case Not():
                 shared = (name for name in _variables(literal) if goals_with[name] > 1 or name in variables)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from herbrand.errors import LanguageError, Span
 from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of
-from herbrand.language.dialects.problog.early import has_value, holds_without, open_places
+from herbrand.language.dialects.problog.early import has_value, holds_without, is_test, open_places
 from herbrand.language.dialects.problog.goals import (
     Body,
     PrologClause,
@@ -303,16 +303,13 @@ class _Work:
                 yield (replace(literal, operand=_of_anything(atom, bound)), way, ()), bound
             case Not(operand=Atom() as atom):
                 yield (replace(literal, operand=_of_anything(atom, bound)), None, ()), bound
-            case Comparison() if self._is_test(literal) and not _valued(literal, bound):
+            case Comparison() if is_test(literal, self.tests) and not _valued(literal, bound):
                 if self._holds_without(literal):
                     yield None, bound
             case Comparison(operator="=") if not any(has_value(t, bound) for t in leaf_terms(literal)):
                 raise NotReadError
             case _:
                 yield (literal, None, ()), bound.union(v.name for v in bound_by(literal))
-
-    def _is_test(self, literal: Comparison) -> bool:
-        return literal.operator == "!=" or literal.span in self.tests
 
     def _holds_without(self, literal: Comparison) -> bool:
         """Whether a comparison with a variable without a value holds; refuse it if that is not known."""
