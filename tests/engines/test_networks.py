@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 import pytest
@@ -11,9 +11,13 @@ import pytest
 import herbrand as hb
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.choice import choices, readable_by
+from herbrand.engines.circuit.engine import CircuitEngine
+from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.engine import Prepared, Refusal, Settings
 from herbrand.engines.exact import Exact
 from herbrand.engines.registry import INFERENCE, engine_named
+from herbrand.errors import OutOfTimeError
+from herbrand.factors.graph import Assembly, Tables
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.syntax import Theory
 from herbrand.program.program import Program
@@ -86,6 +90,61 @@ def test_no_circuit_is_tried_for_a_network_of_many_cells(monkeypatch: pytest.Mon
         told = offer.cost()
         assert tried is not isinstance(told, Refusal)
         assert tried or (isinstance(told, Refusal) and "many cells" in told.why)
+
+
+def wide_table(parents: int) -> list[Read]:
+    """A random table of one variable given all others."""
+    return random_network(parents, 2, 0) + random_network(parents + 1, 2, parents)[-1:]
+
+
+def with_zeros(network: list[Read]) -> list[Read]:
+    """The network with other entries, of which many are 0 and others equal."""
+    random = np.random.default_rng(2)
+    entries = [(scope, random.choice([0.0, 0.0, 1.0, 3.0], table.shape)) for scope, table in network]
+    entries = [(scope, np.where(own.any(axis=-1, keepdims=True), own, 1.0)) for scope, own in entries]
+    return [(scope, own / own.sum(axis=-1, keepdims=True)) for scope, own in entries]
+
+
+@pytest.mark.parametrize("evidence", [{}, {4: 1}, {0: 0, 4: 1}])
+@pytest.mark.parametrize(
+    "network",
+    [wide_table(4), random_network(5, 3, 3), random_network(5, 4, 2), with_zeros(random_network(5, 3, 4))],
+)
+def test_circuits_of_tables_are_exact(network: list[Read], evidence: dict[int, int]) -> None:
+    tables = [Table(scope, tuple(table.ravel().tolist())) for scope, table in network]
+    sizes = [table.shape[-1] for _, table in network]
+    want = summed(sizes, tables, evidence)
+    given = [f'`{name}` = "{value}"' for name, value in evidence.items()]
+    found = model_of(network).infer(given=given, engine="circuit", log_partition=True)
+    assert found.log_partition == pytest.approx(math.log(want.total))
+    for row in found.to_dict()["marginals"]:
+        assert row["probability"] == pytest.approx(want.marginals[int(row["predicate"])][int(row["value"])])
+    best = model_of(network).infer(given=given, engine="circuit", map=True).log_weight
+    assert best == pytest.approx(model_of(network).infer(given=given, engine="exact", map=True).log_weight)
+
+
+def test_cells_of_a_wide_table_share_gates() -> None:
+    """Each cell was a statement of its own at all stages, and a gate over all variables of the table."""
+
+    def literals(parents: int) -> int:
+        ((_, table),) = wide_table(parents)[-1:]
+        made = WeightedConstraints()
+        assembly = Assembly(np.full(parents + 1, 2))
+        assembly.add_tables(Tables(np.arange(parents + 1)[None], np.zeros(1, np.int64), np.log(table)[None]))
+        made.add(assembly.build(), lambda axis: made.add_axis(2))
+        return sum(len(one.literals) for one in made.net.restrictions)
+
+    assert literals(10) < 15 * 2**11
+    assert literals(12) < 4.2 * literals(10)
+
+
+def test_the_clock_is_asked_within_one_table() -> None:
+    """A second may pass at each look."""
+    program, question = model_of(wide_table(10)).measured(UNLIMITED, (), ())
+    ticks = count()
+    engine = CircuitEngine(Budget(seconds=60.0, clock=lambda: float(next(ticks))))
+    with pytest.raises(OutOfTimeError):
+        engine.started(program, question)
 
 
 def test_check_asks_every_engine_of_a_network() -> None:

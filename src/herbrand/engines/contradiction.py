@@ -23,7 +23,7 @@ from herbrand.factors.graph import FORBIDDEN, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.show import statement_text
-from herbrand.program.ground import Ground, ground
+from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
 from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 
@@ -103,6 +103,19 @@ def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> Contradi
     if needed is None:
         return None
     return ContradictionError([_mistake(ground, number, len(needed)) for number in needed] or _facts())
+
+
+def smallest_in_cells(
+    grounded: Ground, budget: Budget, satisfiable: Satisfiable
+) -> ContradictionError | None:
+    """The same, where each cell of a table counts by itself; names every hard statement if there are too many
+    cells."""
+    program = grounded.program
+    try:
+        celled = ground(in_cells(program), budget, MOST_GROUNDINGS) if program.tables else grounded
+    except BudgetError:
+        return every_hard_statement(program)
+    return smallest_contradiction(celled, satisfiable)
 
 
 def contradicting(

@@ -17,12 +17,7 @@ from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import Marginals, Row
 from herbrand.budget import UNLIMITED, Budget, readable
-from herbrand.engines.contradiction import (
-    contradicting,
-    every_hard_statement,
-    no_weight,
-    smallest_contradiction,
-)
+from herbrand.engines.contradiction import contradicting, no_weight, smallest_in_cells
 from herbrand.engines.elimination import Eliminated, Elimination, planned
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.formula_shares import FormulaShares
@@ -34,7 +29,6 @@ from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.show import show_formula, statement_text
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
-from herbrand.program.lower import in_cells
 from herbrand.program.normal_form import refuse_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -110,12 +104,7 @@ class Exact:
     def _contradiction(self, grounded: Ground) -> HerbrandError:
         """Error for a program in which no world has a weight; a smallest contradictory set is searched
         for among templates."""
-        program = grounded.program
-        try:
-            celled = ground(in_cells(program), self.budget, MOST_GROUNDINGS) if program.tables else grounded
-        except BudgetError:
-            return every_hard_statement(program)
-        return smallest_contradiction(celled, self._satisfiable) or no_weight()
+        return smallest_in_cells(grounded, self.budget, self._satisfiable) or no_weight()
 
     def residual(self, state: ExactState) -> float:
         return 0.0

@@ -392,6 +392,14 @@ MOST_CELLS = 100_000
 """Most cells turned into templates; a template takes tens of microseconds in every engine."""
 
 
+def refuse_many_cells(program: Program, only_impossible: bool = False) -> None:
+    """Raise BudgetError if the program's tables have too many cells for an engine that reads each."""
+    count = cell_count(program, only_impossible)
+    if count > MOST_CELLS:
+        message = f"the tables of this network have {count:,} cells; this reads {MOST_CELLS:,} at most"
+        raise BudgetError(message, hint="infer with --engine exact or bp reads whole tables")
+
+
 def cell_count(program: Program, only_impossible: bool = False) -> int:
     """Number of table cells that change the weight of a world, or of those that forbid it."""
     return sum(int(np.count_nonzero(_counted(table, only_impossible))) for table in program.tables)
@@ -407,10 +415,7 @@ def in_cells(program: Program, only_impossible: bool = False) -> Program:
     tables and add a template for each impossible cell. Raise BudgetError if there are too many cells."""
     if not program.tables:
         return program
-    count = cell_count(program, only_impossible)
-    if count > MOST_CELLS:
-        message = f"the tables of this network have {count:,} cells; this reads {MOST_CELLS:,} at most"
-        raise BudgetError(message, hint="infer with --engine exact or bp reads whole tables")
+    refuse_many_cells(program, only_impossible)
     weights, templates = list(program.weights), list(program.templates)
     formula = 1 + max((template.formula for template in templates), default=-1)
     for number, table in enumerate(program.statements):

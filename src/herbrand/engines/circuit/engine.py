@@ -33,7 +33,7 @@ from herbrand.engines.circuit.network_samples import NetworkSamples
 from herbrand.engines.circuit.sampling import by_choices, by_circuit, drawn, drawn_atom, kept_worlds
 from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
-from herbrand.engines.contradiction import smallest_contradiction
+from herbrand.engines.contradiction import smallest_in_cells
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.reading import ExplainedAtom, listed_tables, queried_codes
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
@@ -44,7 +44,7 @@ from herbrand.language.syntax import Choice
 from herbrand.program.evidence import Evidence
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
-from herbrand.program.lower import cell_count, in_cells
+from herbrand.program.lower import cell_count, in_cells, refuse_many_cells
 from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -146,7 +146,8 @@ class CircuitEngine:
     @collector_paused()
     def _over(self, program: Program, question: Question, constraints: ChoiceConstraints) -> CircuitState:
         """Express the program and the question as constraints."""
-        worlds = Worlds(ground(in_cells(program), self.budget, MOST_GROUNDINGS), self.budget, constraints)
+        refuse_many_cells(program)
+        worlds = Worlds(ground(program, self.budget, MOST_GROUNDINGS), self.budget, constraints)
         evidence = worlds.ground.evidence
         refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
         worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # once: each call visits all instances
@@ -439,7 +440,8 @@ def _contradiction(worlds: Worlds) -> ContradictionError:
     needed = worlds.made.smallest_evidence(worlds.budget)
     if needed:
         return impossible_evidence(needed)
-    return smallest_contradiction(worlds.ground, _satisfiable(worlds.budget)) or ContradictionError(
+    satisfiable = _satisfiable(worlds.budget)
+    return smallest_in_cells(worlds.ground, worlds.budget, satisfiable) or ContradictionError(
         "no world satisfies the hard statements together with the choices and what rules derive"
     )
 

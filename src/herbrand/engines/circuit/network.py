@@ -2,14 +2,15 @@
 
 A factor is a table of log-potentials over atoms. Impossible entries become clauses; the most frequent value
 becomes a constant, and each other entry a gate with the difference as its weight. Entries of one value that
-form a box, as a formula's do, become one clause or one gate together. A quantifier's helper is the gate of
+form a box, as a formula's do, become one clause or one gate together. Tables of many values are divided along
+their first axes, with a gate for each case, until few values are left. A quantifier's helper is the gate of
 its members.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 import numpy as np
@@ -18,6 +19,9 @@ from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.factors.graph import FactorGraph, Somes, log_potentials, somes_of
 
+MOST_BOXED = 4
+"""Most different values of a table for which all boxes are looked for. In a table of more values nearly every
+entry is a box of its own: there one axis is decided after the other, so that entries share gates."""
 LiteralsOf = Callable[[int], list[int]]
 """Gives the literals of an axis's values."""
 
@@ -59,7 +63,7 @@ class WeightedConstraints:
             self.constant = 0.0
         literals = self.with_helpers(somes_of(graph), literals_of)
         for scope, table in budget.each(log_potentials(graph)):
-            self._add_table([literals(axis) for axis in scope], table)
+            self._add_table([literals(axis) for axis in scope], table, budget)
 
     def with_helpers(self, somes: Somes, literals_of: LiteralsOf) -> LiteralsOf:
         """Gives the literals of all axes: a helper is true where some member has an allowed value."""
@@ -82,23 +86,37 @@ class WeightedConstraints:
             weights[literal >> 1, 1 - (literal & 1)] += weight
         return weights
 
-    def _add_table(self, axes: Sequence[list[int]], table: np.ndarray) -> None:
+    def _add_table(
+        self, axes: Sequence[list[int]], table: np.ndarray, budget: Budget, case: int = TRUE
+    ) -> None:
+        """Add a table that counts in the worlds in which the literal ``case`` holds."""
         finite = table[table > -math.inf]
         if not len(finite):
-            self.net.require([])
+            self.net.require([negated(case)])
             return
         known, counts = np.unique(finite, return_counts=True)
+        if len(known) > MOST_BOXED and len(axes) > 1:
+            self._add_slices(axes, table, budget, case)
+            return
         usual = float(known[np.argmax(counts)])
-        self.constant += usual
+        if usual:
+            self.weigh(case, usual)
         for value in (-math.inf, *known.tolist()):
             if value == usual:
                 continue
             for box in _boxes(table == value):
                 literals = [self.among(axis, places) for axis, places in zip(axes, box, strict=True)]
                 if value == -math.inf:
-                    self.net.require(map(negated, literals))
+                    self.net.require(map(negated, [case, *literals]))
                 else:
-                    self.weigh(self.net.every(literals), value - usual)
+                    self.weigh(self.net.every([case, *literals]), value - usual)
+
+    def _add_slices(self, axes: Sequence[list[int]], table: np.ndarray, budget: Budget, case: int) -> None:
+        """Add a table as one for each different slice across its first axis."""
+        budget.check()
+        first, *others = axes
+        for places, part in _slices(table, 0):
+            self._add_table(others, part, budget, self.net.every([case, self.among(first, places)]))
 
     def among(self, literals: list[int], places: Sequence[int]) -> int:
         """The literal that is true where the axis has one of the values at ``places``."""
@@ -121,8 +139,15 @@ def _boxes(cells: np.ndarray) -> list[list[list[int]]]:
     if cells[np.ix_(*sides)].all():
         return [sides]
     axis = max(range(cells.ndim), key=lambda a: len(sides[a]))
-    slices: dict[bytes, tuple[np.ndarray, list[int]]] = {}
-    for place in sides[axis]:
-        part = np.take(cells, place, axis=axis)
-        slices.setdefault(part.tobytes(), (part, []))[1].append(place)
-    return [[*box[:axis], places, *box[axis:]] for part, places in slices.values() for box in _boxes(part)]
+    return [
+        [*box[:axis], places, *box[axis:]] for places, part in _slices(cells, axis) for box in _boxes(part)
+    ]
+
+
+def _slices(table: np.ndarray, axis: int) -> Iterable[tuple[list[int], np.ndarray]]:
+    """The different slices of a table across an axis, each with the places at which it lies."""
+    slices: dict[bytes, tuple[list[int], np.ndarray]] = {}
+    for place in range(table.shape[axis]):
+        part = np.take(table, place, axis=axis)
+        slices.setdefault(part.tobytes(), ([], part))[0].append(place)
+    return slices.values()
