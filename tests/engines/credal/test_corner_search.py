@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.attained import attained
+from herbrand.engines.credal.attained import Conditions, attained, with_multipliers
 from herbrand.engines.credal.corner_masses import CornerMasses, at_corners, corner_masses
 from herbrand.engines.credal.corner_search import corner_end
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
@@ -111,6 +111,35 @@ def test_rare_events_keep_their_digits() -> None:
     assert lower is not None and upper is not None
     assert lower.bound == pytest.approx(1e-12, rel=1e-6)
     assert upper.bound == pytest.approx(2e-12, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "theory, query, lower, upper",
+    [
+        ("P(b) = 1e-12\nP(a and b) in [1e-13, 9e-13]", "a", 0.1, 0.9),
+        ("P(b) = 1e-12\nP(a and b) in [1e-13, 9e-13]", "a | b", 0.1, 0.9),
+        ("P(b) = 1e-12\nP(a and b) <= 1e-12", "a", 0, 1),
+        ("P(b) >= 1e-12\nP(a and b) <= 1e-12", "a and b", 0, 1e-12),
+        ("P(b) = 1e-12\nP(a or not b) in [0.9999999999991, 0.9999999999999]", "a", 0.1, 0.9),
+    ],
+)
+def test_an_interval_of_rare_events_is_no_equation(
+    theory: str, query: str, lower: float, upper: float
+) -> None:
+    (row,) = hb.Model(hb.parse(theory)).bound(query, engine="exact").rows()
+    assert (row.lower, row.upper) == pytest.approx((lower, upper), rel=1e-3, abs=1e-15)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_multiples_of_a_narrow_interval_are_not_negative_where_it_holds(sign: int) -> None:
+    masses = masses_of("P(b) = 0.5\nP(a and b) in [0.25, 0.2500000000002]", "a")
+    assert masses is not None and masses.equations[0]
+    objective = Conditions(np.array([1]), np.array([sign * 0.5]), np.array([sign * 0.5]))
+    added = with_multipliers(masses, objective, np.array([0.5, 0.5])).of(np.array([1]))
+    for share_of_a in (0.5, 0.5000000000004):
+        point = np.array([[share_of_a, 0.5]])
+        value, _ = added.values(at_corners(masses.tables, point, point))
+        assert added.of_event[0] != 0 and value.min() >= -1e-15
 
 
 def test_a_network_that_is_attained_satisfies_every_sentence() -> None:

@@ -91,18 +91,29 @@ def with_multipliers(masses: CornerMasses, objective: Conditions, point: np.ndar
     """
     equal, others = _equations(masses), _inequalities(masses)
     slack, size = others.values(at_corners(masses.tables, point[None], point[None]))
-    tight = equal.and_also(others.of((slack <= NEAR * size)[0, :, 0]))
+    near = others.of((slack <= NEAR * size)[0, :, 0])
     inside = (point > masses.row_lower) & (point < masses.row_upper)
-    slopes, wanted = (_slopes(masses, own, point)[:, inside] for own in (tight, objective))
+    slopes, wanted = (_slopes(masses, own, point)[:, inside] for own in (equal.and_also(near), objective))
     factors = np.linalg.lstsq(slopes.T, -wanted.sum(0))[0]
-    may_be_negative = np.arange(len(factors)) < len(equal.sentences)
-    return objective.and_also(tight.times(np.where(may_be_negative, factors, np.maximum(factors, 0.0))))
+    of_equal, of_near = np.split(factors, [len(equal.sentences)])
+    added = _multiples(masses, of_equal).and_also(near.times(np.maximum(of_near, 0.0)))
+    return objective.and_also(added)
 
 
 def _equations(masses: CornerMasses) -> Conditions:
     at = np.flatnonzero(masses.equations)
     share = (masses.lower[at] + masses.upper[at]) / 2
     return Conditions(at, 1 - share, share)
+
+
+def _multiples(masses: CornerMasses, factors: np.ndarray) -> Conditions:
+    """Multiples of equations, of any sign, that are not negative wherever the sentences hold.
+
+    The two ends of an equation may differ a little, and a factor can be large: each sign takes its own end.
+    """
+    at = np.flatnonzero(masses.equations)
+    share = np.where(factors >= 0, masses.lower[at], masses.upper[at])
+    return Conditions(at, 1 - share, share).times(factors)
 
 
 def _inequalities(masses: CornerMasses) -> Conditions:

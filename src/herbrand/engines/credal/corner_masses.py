@@ -32,7 +32,7 @@ from herbrand.engines.credal.rounding import UNIT
 MOST_ROWS = 8
 """Most rows of a network whose boxes are searched by their corners."""
 EQUATION = 1e-12
-"""Width of an interval up to which a sentence is an equation."""
+"""Width of an interval, as a share of its distances from 0 and 1, up to which a sentence is an equation."""
 LEAST = 1e-30
 """Smallest positive end of a row: products of eight such rows do not underflow."""
 
@@ -72,7 +72,7 @@ class CornerMasses:
     @cached_property
     def equations(self) -> np.ndarray:
         """[sentences + 1] bool Sentences that state one value."""
-        return self.upper - self.lower <= EQUATION
+        return self.upper - self.lower <= EQUATION * np.minimum(self.upper, 1 - self.lower)
 
 
 def corner_masses(
