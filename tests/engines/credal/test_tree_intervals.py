@@ -247,3 +247,19 @@ def test_neighbours_far_down_a_chain_depend_on_few_rows() -> None:
         lower, upper = 0.6 * lower + 0.2 * (1 - lower), 0.7 * upper + 0.3 * (1 - upper)
     found = vertex_ends(masses, Clock())
     assert (found.lower.bound, found.upper.bound) == pytest.approx((0.6 * lower, 0.7 * upper), rel=1e-12)
+
+
+@pytest.mark.parametrize("above", ["P(a) in [0, 1]", "P(a) in [0, 0.3]", "P(not a) in [0.7, 1]"])
+@pytest.mark.parametrize("free", ["P(b | not a) in [0, 1]", "P(not b | not a) in [0, 0.9]"])
+@pytest.mark.parametrize("query, lower, upper", [("d | c", 0.2, 0.4), ("d xor b | c", 0.4, 0.8)])
+def test_an_atom_that_can_be_certain_is_exactly_certain(
+    above: str, free: str, query: str, lower: float, upper: float
+) -> None:
+    """At P(b) = 1 and P(c | b) = 0 the condition is impossible, not merely rare."""
+    text = f"{above}\n{free}\nP(b | a) in [0.1, 0.5]\nP(c | b) in [0, 0.1]\nP(c | not b) = 0.7"
+    program = hb.Model(hb.parse(f"{text}\nP(d | b) in [0.2, 0.3]\nP(d | not b) = 0.4")).program
+    (asked,) = read_bound_question([query], Lowering.over(program)).queries
+    masses = NetworkQuestion(credal_network(program), BoundQuestion((asked,)), True).masses_of(asked)
+    assert masses is not None
+    found = vertex_ends(masses, Clock())
+    assert found.proved and (found.lower.bound, found.upper.bound) == pytest.approx((lower, upper), rel=1e-12)

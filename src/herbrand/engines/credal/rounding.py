@@ -74,6 +74,11 @@ def opposites(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[np.
     return complement(upper).low, complement(lower).high
 
 
+def inner_opposites(lower: np.ndarray | float, upper: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals of P(not x) from those of P(x), rounded inward."""
+    return complement(upper).high, complement(lower).low
+
+
 def opposite(ends: tuple[float, float]) -> tuple[float, float]:
     """The interval of P(not x) from that of P(x), rounded outward."""
     low, high = opposites(*ends)

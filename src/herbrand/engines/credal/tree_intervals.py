@@ -29,7 +29,7 @@ from herbrand.engines.credal.branch_and_bound import End
 from herbrand.engines.credal.markov import Arrows, components, graph_of
 from herbrand.engines.credal.masses import RowTable
 from herbrand.engines.credal.network import Network, SentenceGroup
-from herbrand.engines.credal.rounding import UNIT, Enclosure, opposites
+from herbrand.engines.credal.rounding import UNIT, Enclosure, inner_opposites, opposites
 from herbrand.graphs import reached
 from herbrand.loops import chosen, loop
 
@@ -126,23 +126,22 @@ def forward(network: Network) -> Forward:
     plain &= joined == members - 1
     plain[piece[parents > MOST_PARENTS]] = False
     start = np.concatenate([[0], np.cumsum(2 ** np.minimum(parents, MOST_PARENTS))])
-    low, high = np.zeros(start[-1]), np.ones(start[-1])
-    exact = np.ones(start[-1], bool)
+    tables = [(np.zeros(start[-1]), np.ones(start[-1])) for _ in ("outward", "inward")]
     for group in network.groups:
         if not len(group):
             continue
-        _add(group, parents, plain, piece, start, low, high, exact)
+        _add(group, parents, plain, piece, start, tables)
+    low, high = tables[0]
     crossed = np.add.reduceat(low > high, start[:-1]) > 0 if len(low) else np.zeros(0, bool)
     plain[piece[crossed]] = False
     settled = plain[piece]
     cases = 2.0 ** np.minimum(parents[settled], MOST_PARENTS)
     propagated = chosen(_propagate, 8 * float((cases * cases).sum()))
     rows = []
-    for outward, nearby in ((1.0, 0.0), (-1.0, 4 * UNIT)):
-        tables = np.where(exact, low, low * (1 + nearby)), np.where(exact, high, high * (1 - nearby))
+    for outward, (low, high) in zip((1.0, -1.0), tables, strict=True):
         lower, upper = np.zeros(len(piece)), np.ones(len(piece))
-        propagated(arrows, settled, start, *tables, lower, upper, outward)
-        rows.append(TreeTables(arrows, start, *tables, lower, upper, outward))
+        propagated(arrows, settled, start, low, high, lower, upper, outward)
+        rows.append(TreeTables(arrows, start, low, high, lower, upper, outward))
     return Forward(settled, (rows[0], rows[1]))
 
 
@@ -152,11 +151,12 @@ def _add(
     plain: np.ndarray,
     piece: np.ndarray,
     start: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    exact: np.ndarray,
+    tables: list[tuple[np.ndarray, np.ndarray]],
 ) -> None:
-    """Tighten the tables by a group's rows, rounded outward; clear ``plain`` for pieces with other rows."""
+    """Tighten both tables by a group's rows; clear ``plain`` for pieces with other rows.
+
+    ``tables``: the lower and the upper ends, rounded outward and inward.
+    """
     count = group.arity - 1
     row = group.table_row if 0 <= count <= MOST_PARENTS else None
     if row is None:
@@ -168,12 +168,11 @@ def _add(
     order = np.argsort(np.delete(group.atoms[fits], row.child, axis=1), axis=1)
     case = np.array(row.truths, np.int64)[order] @ (1 << np.arange(count)[::-1])
     entry = start[child[fits]] + case
-    lower, upper = group.lower[fits], group.upper[fits]
-    if not row.positive:
-        lower, upper = opposites(lower, upper)
-        exact[entry] = False
-    np.maximum.at(low, entry, lower)
-    np.minimum.at(high, entry, upper)
+    ends = group.lower[fits], group.upper[fits]
+    both = (ends, ends) if row.positive else (opposites(*ends), inner_opposites(*ends))
+    for (low, high), (lower, upper) in zip(tables, both, strict=True):
+        np.maximum.at(low, entry, lower)
+        np.minimum.at(high, entry, upper)
 
 
 @loop
@@ -226,7 +225,31 @@ def _ends_of(
     """
     error = outward * len(above) * 8 * UNIT
     least = -_greatest(-low, above, lower, upper) * (1.0 - error)
+    if _can_be_certain(high, above, lower, upper):
+        return least, 1.0
     return least, min(_greatest(high, above, lower, upper) * (1.0 + error), 1.0)
+
+
+@loop
+def _can_be_certain(table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
+    """Whether a table's mean over the parents' cases is exactly 1 at some corner of the parents' box.
+
+    There every case that is possible has the value 1, so that nothing was rounded.
+    """
+    if table.max() < 1.0:
+        return False
+    for corner in range(2 ** len(above)):
+        left = table == 1.0
+        size = len(table)
+        for place in range(len(above)):
+            parent = above[place]
+            chance = upper[parent] if corner >> place & 1 else lower[parent]
+            size //= 2
+            for case in range(size):
+                left[case] = (chance == 1.0 or left[case]) and (chance == 0.0 or left[case + size])
+        if left[0]:
+            return True
+    return False
 
 
 @loop
