@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.elimination import Elimination, planned
-from herbrand.engines.leaf_joints import hung
+from herbrand.engines.leaf_joints import anchored_scopes
 from tests.engines.hand_made import HandMade
 from tests.engines.test_leaves import sparse_network
 from tests.laws import tries
@@ -38,7 +38,7 @@ def test_scopes_hang_from_what_is_left(rng: np.random.Generator, atoms: int, mor
         tuple(sorted(rng.choice(atoms, int(rng.integers(1, min(atoms, 4) + 1)), replace=False).tolist()))
         for _ in range(5)
     ]
-    for scope, own in zip(scopes, hung(plan.leaves, plan.graph.sizes, scopes), strict=True):
+    for scope, own in zip(scopes, anchored_scopes(plan.leaves, plan.graph.sizes, scopes), strict=True):
         assert len(own.parts) == 1 or plan.core.present[list(own.anchors)].all()
         found = own.shares(joint_of(network, own.anchors))
         np.testing.assert_allclose(found, joint_of(network, scope), atol=1e-12)

@@ -22,7 +22,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Eliminated, Elimination, planned, planned_entirely
-from herbrand.engines.leaf_joints import Scope, hung
+from herbrand.engines.leaf_joints import Scope, anchored_scopes
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.factors.graph import Array, Assembly, FactorGraph, Tables
 from herbrand.factors.ground_graph import ground_cases, ground_graph
@@ -150,7 +150,7 @@ class FormulaShares:
 
     def _joint(self, scopes: Sequence[Scope]) -> dict[Scope, Array]:
         """Joint shares of the values of each scope; scopes that are better computed alone are left out."""
-        each = hung(self.elimination.leaves, self.elimination.graph.sizes, scopes)
+        each = anchored_scopes(self.elimination.leaves, self.elimination.graph.sizes, scopes)
         anchors = {part for own in each for part in self._by_component(own.anchors)}
         shares = {scope: self._own(scope) for scope in anchors if len(scope) < 2}
         shares |= self._in_core(sorted(scope for scope in anchors if len(scope) > 1))

@@ -13,7 +13,7 @@ pairs of atoms need no table between them, however far apart they are, and all s
 >>> tables = np.log([[[3.0, 1], [1, 3]], [[2.0, 1], [1, 2]]])
 >>> graph.add_tables(Tables(np.array([[0, 1], [1, 2]]), np.arange(2), tables))
 >>> core, leaves = without_leaves(Core.whole(graph.build(), 3), "log")
->>> (scope,) = hung(leaves, core.graph.sizes, [(0, 2)])
+>>> (scope,) = anchored_scopes(leaves, core.graph.sizes, [(0, 2)])
 >>> scope.anchors
 (1,)
 >>> scope.shares(np.array([0.5, 0.5])).round(4).tolist()
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Hung:
+class AnchoredScope:
     """The parts of a scope, each with another anchor, in ascending order of anchors."""
 
     parts: tuple[Part, ...]
@@ -72,7 +72,7 @@ class Hung:
         return np.einsum(*joint, list(range(count)), optimize=len(self.parts) > 1)
 
 
-def hung(leaves: Leaves, sizes: Array, scopes: Sequence[Scope]) -> list[Hung]:
+def anchored_scopes(leaves: Leaves, sizes: Array, scopes: Sequence[Scope]) -> list[AnchoredScope]:
     """Each scope with its atoms moved towards the core until they are one part, or in the core.
 
     ``sizes``: number of values of each axis.
@@ -157,9 +157,9 @@ class _Moving:
         rows = self.rows[self.owner == number, : self.sizes[anchor]]
         return Part(places, anchor, rows.reshape(*(int(self.sizes[scope[place]]) for place in places), -1))
 
-    def settled(self) -> list[Hung]:
+    def settled(self) -> list[AnchoredScope]:
         """The parts of each scope."""
         parts: list[list[Part]] = [[] for _ in self.scopes]
         for number in np.flatnonzero(self.alive).tolist():
             parts[self.scope[number]].append(self._part(number))
-        return [Hung(tuple(sorted(own, key=lambda part: part.anchor))) for own in parts]
+        return [AnchoredScope(tuple(sorted(own, key=lambda part: part.anchor))) for own in parts]

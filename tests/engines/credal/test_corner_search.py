@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.engines.credal.attained import Conditions, attained, with_multipliers
 from herbrand.engines.credal.corner_masses import CornerMasses, at_corners, corner_masses
 from herbrand.engines.credal.corner_search import corner_end
 from herbrand.engines.credal.interval import Clock, LocalQuery, ends_of
 from herbrand.engines.credal.lowering import Lowering, credal_network
 from herbrand.engines.credal.network_part import NetworkPart
 from herbrand.engines.credal.network_query import network_question
+from herbrand.engines.credal.proved_networks import Conditions, proved_network, with_multipliers
 from herbrand.engines.credal.question import read_bound_question
 from herbrand.language import syntax as s
 from herbrand.language.show import show_probability
@@ -145,7 +145,7 @@ def test_multiples_of_a_narrow_interval_are_not_negative_where_it_holds(sign: in
 def test_a_network_that_is_attained_satisfies_every_sentence() -> None:
     masses = masses_of(ODD, "a and not b")
     assert masses is not None
-    network = attained(masses, np.array([0.9, 0.2, 0.4]))
+    network = proved_network(masses, np.array([0.9, 0.2, 0.4]))
     assert network is not None
     a, b, c = network.point.tolist()
     assert a * b == pytest.approx(0.1, rel=1e-14)
@@ -156,7 +156,7 @@ def test_a_network_that_is_attained_satisfies_every_sentence() -> None:
 def test_what_nothing_satisfies_is_not_attained() -> None:
     masses = masses_of("P(a and b) >= 0.3\nP(a or b) <= 0.4", "a")
     assert masses is not None
-    assert attained(masses, np.array([0.5, 0.5])) is None
+    assert proved_network(masses, np.array([0.5, 0.5])) is None
     assert corner_end(masses, least=True, tolerance=1e-6) is None
 
 

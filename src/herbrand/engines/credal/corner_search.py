@@ -7,8 +7,8 @@ whole: linear in each row, so that their extremes over a box lie at its corners 
 
 A box is cut to where each sentence can hold: with all other rows at one corner, that is a range of the
 remaining row, and the union of these ranges holds all its values. Boxes without any value are left out, and
-so are those that do not improve on the best network reached (:mod:`.attained`) by more than the tolerance.
-What is left of a box is halved at its widest row.
+so are those that do not improve on the best network reached (:mod:`.proved_networks`) by more than the
+tolerance. What is left of a box is halved at its widest row.
 
 Every step is rounded outward, so an end is proved. The search does limited work: where many rows and few
 sentences leave too many boxes, the program over tables goes on.
@@ -31,9 +31,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.engines.credal.attained import Attained, Conditions, attained, with_multipliers
 from herbrand.engines.credal.branch_and_bound import SMALL, End
 from herbrand.engines.credal.corner_masses import LEAST, CornerMasses, at_corners
+from herbrand.engines.credal.proved_networks import (
+    Conditions,
+    ProvedNetwork,
+    proved_network,
+    with_multipliers,
+)
 from herbrand.engines.credal.rounding import UNIT, share
 
 FINER = 1e-4
@@ -187,7 +192,7 @@ class _Search:
         """Look for a better network in the box of least cost."""
         box = boxes.of(np.array([boxes.cost.argmin()]))
         for point in self._starts(box):
-            network = attained(self.masses, point)
+            network = proved_network(self.masses, point)
             if network is None:
                 continue
             cost = self._cost_at_most(network)
@@ -195,7 +200,7 @@ class _Search:
                 self.best, self.best_point = cost, network.point
             return
 
-    def _cost_at_most(self, network: Attained) -> float:
+    def _cost_at_most(self, network: ProvedNetwork) -> float:
         """The greatest cost of the query within the ranges of its masses."""
         (low, high), (low_other, high_other) = network.event, network.other
         return share(high, low_other, 1.0) if self.sign > 0 else -share(low, high_other, 0.0)

@@ -53,7 +53,7 @@ class Conditions(NamedTuple):
         return one - two, np.abs(one) + np.abs(two)
 
 
-class Attained(NamedTuple):
+class ProvedNetwork(NamedTuple):
     """Ranges of the query's two masses in a network that satisfies all sentences, and a point near it."""
 
     event: tuple[float, float]
@@ -61,7 +61,7 @@ class Attained(NamedTuple):
     point: np.ndarray
 
 
-def attained(masses: CornerMasses, point: np.ndarray) -> Attained | None:
+def proved_network(masses: CornerMasses, point: np.ndarray) -> ProvedNetwork | None:
     """A network near a point that satisfies all sentences.
 
     ``None`` where none was proved, or where the query's condition may be impossible in it.
@@ -81,7 +81,7 @@ def attained(masses: CornerMasses, point: np.ndarray) -> Attained | None:
         (float(own.min() * (1 - masses.error)), float(own.max() * (1 + masses.error)))
         for own in (values[0, len(masses.event) - 1], values[0, -1])
     )
-    return Attained(event, other, point) if possible > 0 and event[0] + other[0] > 0 else None
+    return ProvedNetwork(event, other, point) if possible > 0 and event[0] + other[0] > 0 else None
 
 
 def with_multipliers(masses: CornerMasses, objective: Conditions, point: np.ndarray) -> Conditions:
