@@ -62,6 +62,7 @@ _WORDS = {
     for word in words
 }
 _ROLES = ["observed", "learned"]
+_VALUES = "values are declared with 'in': predicate area(paper) in {...}"
 _KEYWORDS = {"AND", "OR", "XOR", "IN", "WHERE", "INDEPENDENT"}
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _WORD_BEFORE = re.compile(r"([^\W\d]\w*)[ \t\n]*$")
@@ -304,15 +305,14 @@ def _chained(failure: Failure) -> str:
     return "<=> is not chained: use brackets" if failure.kind == "IFF" else ""
 
 
-def _declared_values(failure: Failure) -> str:
-    """Advice for a predicate whose values are declared as other languages declare a result."""
-    if not failure.before.lstrip().startswith("predicate "):
-        return ""
+def _values_behind_a_sign(failure: Failure) -> str:
+    """Advice for a predicate whose values are declared as the result of a function."""
     sign = failure.kind == "EQUALS" or failure.text.startswith("->", failure.at)
-    misread = failure.kind == "NAME" and (failure.found.lower() in _WORDS or _misspelt(failure))
-    if sign or (failure.kind in ("NAME", "LBRACE") and "ROLE" in failure.accepted and not misread):
-        return "values are declared with 'in': predicate area(paper) in {...}"
-    return ""
+    return _VALUES if sign and failure.before.lstrip().startswith("predicate ") else ""
+
+
+def _values_as_role(failure: Failure) -> str:
+    return _VALUES if failure.kind in ("NAME", "LBRACE") and "ROLE" in failure.accepted else ""
 
 
 def _comparison_out_of_place(failure: Failure) -> str:
@@ -446,7 +446,7 @@ _RULES = [
     _only_a_fragment,
     _probability_elsewhere,
     _computed_probability,
-    _declared_values,
+    _values_behind_a_sign,
     _foreign,
     _point,
     _percent,
@@ -459,6 +459,7 @@ _RULES = [
     _wrong_case,
     _other_word,
     _misspelt,
+    _values_as_role,
     _role,
     _chained,
     _comparison_out_of_place,

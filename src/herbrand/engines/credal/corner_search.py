@@ -106,7 +106,7 @@ class _Search:
         return self._kept(_halved(cut, self.masses).and_also(rest))
 
     def _limit(self, finer: float = FINER) -> float:
-        """The cost above which boxes are closed: the best less the tolerance."""
+        """The cost above which boxes are closed: the best less a share of the tolerance."""
         if self.best == math.inf:
             return math.inf
         return self.best - finer * self.tolerance * max(abs(self.best), SMALL)
@@ -159,18 +159,18 @@ class _Search:
         if self.best == math.inf:
             return
         self.closed = min(self.closed, self._limit())
-        for conditions in (self._objective(self._limit()), self._improvement()):
+        for conditions in (self._objective(), self._improvement()):
             slack, size = conditions.values(values)
             yield (slack + 2 * self.masses.error * size).sum(1, keepdims=True) + TINY
 
     def _improvement(self) -> Conditions:
         """The same condition with multiples of sentences, flat around the best network."""
-        return with_multipliers(self.masses, self._objective(self._limit()), self.best_point)
+        return with_multipliers(self.masses, self._objective(), self.best_point)
 
-    def _objective(self, cost: float) -> Conditions:
-        """The condition that the query costs less."""
-        share = min(max(self.sign * cost, 0.0), 1.0)
-        ends = (np.array([self.sign * factor]) for factor in (share - 1, -share))
+    def _objective(self) -> Conditions:
+        """The condition that the query costs less than what closes boxes."""
+        end = min(max(self.sign * self._limit(), 0.0), 1.0)
+        ends = (np.array([self.sign * factor]) for factor in (end - 1, -end))
         return Conditions(np.array([len(self.masses.event) - 1]), *ends)
 
     def _costed(self, boxes: _Boxes) -> _Boxes:
