@@ -90,8 +90,8 @@ def with_multipliers(masses: CornerMasses, objective: Conditions, point: np.ndar
     Added are values that are 0, or not negative, wherever the sentences hold.
     """
     equal, others = _equations(masses), _inequalities(masses)
-    slack, size = others.values(at_corners(masses.tables, point[None], point[None]))
-    near = others.of((slack <= NEAR * size)[0, :, 0])
+    slack, size = _at_point(masses, others, point)
+    near = others.of(slack <= NEAR * size)
     inside = (point > masses.row_lower) & (point < masses.row_upper)
     slopes, wanted = (_slopes(masses, own, point)[:, inside] for own in (equal.and_also(near), objective))
     factors = np.linalg.lstsq(slopes.T, -wanted.sum(0))[0]
@@ -133,12 +133,9 @@ def _solved(
     """A nearby point that satisfies equations and inequalities; which inequalities it solves as equations."""
     broken = np.zeros(len(others.sentences), bool)
     for _ in range(MOST_STEPS):
-        broken |= _at_point(masses, others, point) < 0
-        tight = equal.and_also(others.of(broken))
-        residual, slopes = _at_point(masses, tight, point), _slopes(masses, tight, point)
-        free = _moving(masses, point, slopes, residual)
-        step = np.zeros(len(point))
-        step[free] = np.linalg.lstsq(slopes[:, free], -residual)[0]
+        slack, _ = _at_point(masses, others, point)
+        broken |= slack < 0
+        step = _step(masses, equal.and_also(others.of(broken)), point)
         moved = np.clip(point + step, masses.row_lower, masses.row_upper)
         near = np.abs(moved - point).max() <= CLOSE
         point = moved
@@ -147,22 +144,26 @@ def _solved(
     return point, broken
 
 
-def _moving(masses: CornerMasses, point: np.ndarray, slopes: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """The rows that a step moves: not those at an end of their range that it would move beyond it."""
+def _step(masses: CornerMasses, tight: Conditions, point: np.ndarray) -> np.ndarray:
+    """A step of Newton's method; rows at an end of their range stay where it would move them beyond it."""
+    residual, slopes = _at_point(masses, tight, point)[0], _slopes(masses, tight, point)
     free = masses.row_lower < masses.row_upper
-    for _ in range(len(point)):
+    while True:  # each round leaves fewer rows free
         step = np.zeros(len(point))
         step[free] = np.linalg.lstsq(slopes[:, free], -residual)[0]
         beyond = (point + step < masses.row_lower) & (point <= masses.row_lower)
         beyond |= (point + step > masses.row_upper) & (point >= masses.row_upper)
         if not beyond.any():
-            break
+            return step
         free = free & ~beyond
-    return free
 
 
-def _at_point(masses: CornerMasses, conditions: Conditions, point: np.ndarray) -> np.ndarray:
-    return conditions.values(at_corners(masses.tables, point[None], point[None]))[0][0, :, 0]
+def _at_point(
+    masses: CornerMasses, conditions: Conditions, point: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """[conditions] The value of each condition at a point, and the sum of its two terms' sizes."""
+    values, size = conditions.values(at_corners(masses.tables, point[None], point[None]))
+    return values[0, :, 0], size[0, :, 0]
 
 
 def _slopes(masses: CornerMasses, conditions: Conditions, point: np.ndarray) -> np.ndarray:
@@ -204,12 +205,13 @@ def _proved_radius(masses: CornerMasses, tight: Conditions, point: np.ndarray) -
     count = len(tight.sentences)
     if not count:
         return radius
-    free = _left_free(masses, tight, point)
+    slopes = _slopes(masses, tight, point)
+    free = _left_free(masses, slopes, point)
     if len(free) < count:
         return None
-    inverse = np.linalg.pinv(_slopes(masses, tight, point)[:, free])
-    values, size = tight.values(at_corners(masses.tables, point[None], point[None]))
-    off = np.abs(values[0, :, 0]) + masses.error * size[0, :, 0]
+    inverse = np.linalg.pinv(slopes[:, free])
+    values, size = _at_point(masses, tight, point)
+    off = np.abs(values) + masses.error * size
     move = np.abs(inverse) @ off * (1 + ROUNDED)
     radius[free] = 4 * move + 1e-300
     if radius.max() > min(LARGEST_RADIUS, INSIDE):
@@ -220,13 +222,13 @@ def _proved_radius(masses: CornerMasses, tight: Conditions, point: np.ndarray) -
     return radius if (move + left @ radius[free] * (1 + ROUNDED) < radius[free]).all() else None
 
 
-def _left_free(masses: CornerMasses, tight: Conditions, point: np.ndarray) -> np.ndarray:
+def _left_free(masses: CornerMasses, slopes: np.ndarray, point: np.ndarray) -> np.ndarray:
     """As many rows inside their ranges as there are equations, with the largest independent slopes."""
     inside = np.flatnonzero((point - masses.row_lower > INSIDE) & (masses.row_upper - point > INSIDE))
-    if len(inside) < len(tight.sentences):
+    if len(inside) < len(slopes):
         return inside[:0]
-    left, chosen = _slopes(masses, tight, point)[:, inside], []
-    for _ in range(len(tight.sentences)):
+    left, chosen = slopes[:, inside], []
+    for _ in slopes:
         sizes = np.linalg.norm(left, axis=0)
         best = int(sizes.argmax())
         if sizes[best] == 0:
