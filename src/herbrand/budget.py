@@ -219,8 +219,10 @@ class Guards:
 def bound_data(limit: int) -> None:
     """Limit the bytes of data of this process; allocations beyond it fail.
 
-    OpenBLAS ends the process where it gets no memory for its buffers, so it takes them before.
+    OpenBLAS ends the process where it gets no memory for its buffers, so it takes them before. The allocator
+    of Arrow sets a gigabyte aside once it is loaded, all of which would count, though little of it is used.
     """
+    os.environ.setdefault("MIMALLOC_ARENA_EAGER_COMMIT", "0")
     _inverse([[1.0]])
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most == resource.RLIM_INFINITY or limit < most:

@@ -30,15 +30,25 @@ sys.exit(status)
 """
 
 
-FULL = """
-import numpy as np
+DATA = """
 from herbrand.budget import bound_data
 def data():
     line = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
     return int(line.split()[1]) << 10
+"""
+FULL = f"""
+{DATA}
+import numpy as np
 bound_data(data() + (1 << 30))
 bound_data(data() + (4 << 20))  # less than one of its buffers
 print(np.linalg.solve(np.eye(3), np.ones(3)))
+"""
+ARROW = f"""
+{DATA}
+bound_data(data() + (2 << 30))
+import pyarrow as pa
+pa.array(range(1000)).cast(pa.string())
+print(data() < 1 << 29)
 """
 
 
@@ -123,3 +133,10 @@ def test_linear_algebra_has_its_memory_before_the_limit() -> None:
     """Its library ended the process with words of its own, that name no option, where none was left."""
     done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[1. 1. 1.]\n", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the data of a process are told as Linux tells them")
+def test_the_allocator_of_arrow_takes_no_more_of_the_limit_than_it_uses() -> None:
+    """It set a gigabyte aside, and what was loaded later, such as torch, ended the process."""
+    done = subprocess.run([sys.executable, "-c", ARROW], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -38,6 +38,27 @@ def test_an_argument_is_an_equation(short: str, long: str, seed: int) -> None:
     assert [answers(hb.Model(hb.parse(show(models[0].theory)), facts), "one", 2)] == [expected]
 
 
+STATED = [
+    "0.3 :: d(i) :- s(i), not on(i - 1), not on(i + 1)",
+    "0.3 :: d(i) :- s(i), on(i - 1), count(j: on(j), j < i) < 2",
+    "0.3 :: d(i - 1); 0.2 :: d(i + 1) :- s(i)",
+    "0.3 :: d(i) :- s(i), on(max(i - 1, 0)), on(j), j < i + 1",
+    "0.3 :: d(i - 1) :- s(i), not on(i * 2)",
+]
+
+
+@pytest.mark.parametrize("steps", ["number", "0..9"])
+@pytest.mark.parametrize("statement", STATED)
+def test_messages_name_a_statement_as_it_is_written(statement: str, steps: str) -> None:
+    """They showed what replaces the computed arguments: ``d(i) :- s(i), on(`i - 1`), `i - 1` = i - 1``."""
+    declared = "".join(f"predicate {name}(steps): observed\n" for name in ("on", "s"))
+    theory = f"type steps = {steps}\npredicate d(steps)\n{declared}on(1)\nhard: d(2)\n{statement}"
+    model = hb.Model(hb.parse(theory), {"s": [(2,)]})
+    with pytest.raises(HerbrandError) as refused:
+        model.infer(engine="bp")
+    assert f": {statement}\n" in str(refused.value)
+
+
 def test_goals_have_computed_arguments() -> None:
     model = hb.Model(hb.parse("near(x) :- num(x), num(x + 1)"), {"num": [(1,), (2,), (5,)]})
     found = model.query("num(x) and num(x + 1)").to_dict()["answers"]

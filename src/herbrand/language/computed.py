@@ -59,6 +59,7 @@ from herbrand.language.formulas import (
     Formula,
     Implies,
     Not,
+    Term,
     Truth,
     Variable,
     children,
@@ -69,7 +70,7 @@ from herbrand.language.formulas import (
 )
 from herbrand.language.names import placeholder, shown_name
 from herbrand.language.scope import Renaming, with_terms, written
-from herbrand.language.show import show_expression, show_formula
+from herbrand.language.show import named_value, show_expression, show_formula, show_with
 from herbrand.language.syntax import (
     Alternative,
     Bound,
@@ -449,7 +450,7 @@ class _Separation:
         elsewhere = {*variables_of([*body.binding, *body.heads]), *body.used, *body.bound}
         outer = [name for name in variables_of(part) if name in elsewhere]
         arguments = [name for name in dict.fromkeys([*names, *outer]) if name not in own]
-        atom = self._defined(_marked(part, arguments), arguments, part.span)
+        atom = self._defined(_as_stated(part, tests, arguments), arguments, part.span)
         if negated:
             self.helpers.append(Rule(atom, (part, computed), span=statement.span))
         elif isinstance(part, Atom):
@@ -594,9 +595,23 @@ def _marked(test: Formula, names: Sequence[str]) -> str:
 
     Printing the atom replaces the marks by the arguments that it then has.
     """
+    return show_formula(with_terms(test, _marks(names)))
+
+
+def _as_stated(part: Formula, equations: Iterable[Test], names: Sequence[str]) -> str:
+    """The same for an atom, with the values that equations give its arguments where these are named after
+    them."""
+    values = {
+        named[0]: _marked(test, names).removeprefix(f"{shown_name(named[0])} = ")
+        for test in equations
+        if (named := named_value(test)) is not None
+    }
+    return show_with(with_terms(part, _marks(names)), values)
+
+
+def _marks(names: Sequence[str]) -> dict[str, Term]:
     shown = ((place, written(name)) for place, name in enumerate(names))
-    marks = {name: Variable(placeholder(place, name)) for place, name in shown if name != "_"}
-    return show_formula(with_terms(test, marks))
+    return {name: Variable(placeholder(place, name)) for place, name in shown if name != "_"}
 
 
 def _conjuncts(formula: Formula) -> tuple[Formula, ...]:

@@ -28,6 +28,7 @@ LARGEST_NUMBER = 2**63 - 1
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _UNWRITABLE = re.compile(r"[`\n\r]")
 _BETWEEN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"|`([^`]*)`')
+_LISTED = re.compile(rf"{_BETWEEN_QUOTES.pattern}|[()\[\]{{}}]|, ")
 _WHOLE = re.compile(r"-?[0-9]+")
 _LONGEST_WHOLE = 20
 """Characters of the longest number of 64 bits with its sign; Python refuses to read far longer ones."""
@@ -91,6 +92,21 @@ def respelled(text: str, names: Mapping[str, str]) -> str:
     'p("a", "`p/2`")'
     """
     return _BETWEEN_QUOTES.sub(lambda one: shown_name(names[one[1]]) if one[1] in names else one[0], text)
+
+
+def parts_of_list(text: str) -> list[str]:
+    """The parts of a text between commas that stand in no quotes and no brackets.
+
+    >>> parts_of_list('n = max(i, 1), "a, b" != x')
+    ['n = max(i, 1)', '"a, b" != x']
+    """
+    begins, depth = [0], 0
+    for one in _LISTED.finditer(text):
+        depth += (one[0] in "([{") - (one[0] in ")]}")
+        if one[0] == ", " and not depth:
+            begins.append(one.end())
+    ends = [begin - len(", ") for begin in begins[1:]]
+    return [text[begin:end] for begin, end in zip(begins, [*ends, len(text)], strict=True)]
 
 
 def is_writable(name: str) -> bool:

@@ -39,6 +39,7 @@ from herbrand.language.formulas import (
 )
 from herbrand.language.names import (
     is_made,
+    parts_of_list,
     shown_constant,
     shown_name,
     shown_number,
@@ -257,7 +258,7 @@ def _with_computed_arguments(formula: Exists) -> str | None:
                 if name.startswith("`") and (is_table or value.replace("`", "'") == variable.name):
                     texts[variable.name] = value
             if equations and len(texts) == len(equations) == len(formula.variables):
-                return _with_texts(atom, texts)
+                return show_with(atom, texts)
     return None
 
 
@@ -350,14 +351,17 @@ def _with_values(
     arguments alone, and the equations are in the order of these arguments. Any other equation is shown as
     one, and reads back as one. ``beside``: other parts of the statement that hold variables.
     """
+    if any(map(_is_made_atom, body)):
+        return _with_made(heads, body)
     texts: dict[str, str] = {}
     for literal in reversed(body):
-        named = _named_value(literal)
+        named = named_value(literal)
         if named is None or named[0] in texts:
             break
         texts = {named[0]: named[1], **texts}
     begin = len(body) - len(texts)
-    places, others = list[Variable](), [*map(_inputs, body[begin:]), *beside]
+    values = (one.right for one in body[begin:] if isinstance(one, Computed))
+    places, others = list[Variable](), [*values, *beside]
     for part in (*body[:begin], *heads):
         atom = part.operand if isinstance(part, Not) else part
         inner = atom.atom if isinstance(atom, ValueIs | ValueIn) else atom
@@ -366,33 +370,46 @@ def _with_values(
     computed = [name for name in dict.fromkeys(x.name for x in places) if name in texts]
     if computed != list(texts) or not texts.keys().isdisjoint(variables_of(others)):
         return [*map(show_formula, heads)], [*map(show_formula, body)]
-    return [_with_texts(x, texts) for x in heads], [_with_texts(x, texts) for x in body[:begin]]
+    return [show_with(x, texts) for x in heads], [show_with(x, texts) for x in body[:begin]]
 
 
-def _named_value(equation: Formula) -> tuple[str, str] | None:
+def _is_made_atom(formula: Formula) -> bool:
+    return isinstance(formula, Atom) and is_made(formula.predicate)
+
+
+def _with_made(heads: Sequence[Formula], body: Sequence[Formula]) -> tuple[list[str], list[str]]:
+    """Texts of heads and literals where atoms of made predicates have replaced the tests, each several.
+
+    A value that was computed for an argument stands there again; the other tests come last.
+    """
+    plain = [literal for literal in body if not _is_made_atom(literal)]
+    tests = [
+        part for literal in body if _is_made_atom(literal) for part in parts_of_list(show_formula(literal))
+    ]
+    values = dict(filter(None, map(_value_named, tests)))
+    others = [part for part in tests if not _value_named(part)]
+    return [show_with(x, values) for x in heads], [*(show_with(x, values) for x in plain), *others]
+
+
+def named_value(equation: Formula) -> tuple[str, str] | None:
     """A variable named after its computed value by :func:`name_of_value`, and the text of that value.
 
-    The equation may have been replaced by an atom of a made predicate. ``None`` for any other formula.
+    ``None`` for any other formula.
     """
     match equation:
-        case Computed(operator="=", left=Variable(name=name)):
-            pass
-        case Atom(predicate=predicate, arguments=(Variable(name=name), *_)) if is_made(predicate):
-            pass
-        case _:
-            return None
-    text, shown = show_formula(equation), shown_name(name)
-    value = text.removeprefix(f"{shown} = ")
-    return (name, value) if shown.startswith("`") and value.replace("`", "'") == name else None
+        case Computed(operator="=", left=Variable()):
+            return _value_named(show_formula(equation))
+    return None
 
 
-def _inputs(equation: Formula) -> object:
-    """The value of an equation, or the other arguments of the atom that replaces the equation."""
-    return equation.right if isinstance(equation, Computed) else getattr(equation, "arguments", ())[1:]
+def _value_named(equation: str) -> tuple[str, str] | None:
+    """The same from the text of an equation."""
+    name, _, value = equation.removeprefix("`").partition("` = ")
+    return (name, value) if equation.startswith("`") and value.replace("`", "'") == name else None
 
 
-def _with_texts(formula: Formula, texts: Mapping[str, str]) -> str:
-    """Text of a formula, with the given texts in place of some of its variables.
+def show_with(formula: Formula, texts: Mapping[str, str]) -> str:
+    """Text of a formula with the given texts in place of some of its variables.
 
     The variables are first renamed to marks with a line break, which no name and no quoted text can hold, so
     that replacing a mark in the text changes nothing else.

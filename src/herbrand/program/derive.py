@@ -23,6 +23,7 @@ import numpy as np
 from herbrand.budget import Budget
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.facts.facts import Facts
+from herbrand.language.names import is_made
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Rule
@@ -191,8 +192,9 @@ def refuse_open(rule: Rule, heads: Iterable[str], facts: Facts) -> None:
     """Raise UnsupportedError if a rule derives from an open predicate."""
     for name, _ in body_predicates(rule):
         if name not in heads and facts.tables[name].world == "open":
+            text = "" if is_made(rule.head.predicate) else f": {statement_text(rule)}"
             raise UnsupportedError(
-                f"this rule derives from {name}, which is open: {statement_text(rule)}",
+                f"this rule derives from {name}, which is open{text}",
                 span=rule.span,
                 hint=f"rules derive from what is known: declare {name} observed, or --closed {name}",
             )

@@ -20,7 +20,7 @@ from herbrand.facts.column import SMALL
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.formulas import Value
-from herbrand.language.names import shown_constant
+from herbrand.language.names import is_made, shown_constant
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import BoundRows, FactRows, Theory, formulas_in
 from herbrand.program.dependencies import derived_by
@@ -143,11 +143,12 @@ def nothing_uncertain(
     elif not facts.tables:
         yield "the theory names no predicate, so there is nothing to infer"
     elif all(table.world == "closed" for table in facts.tables.values()):
-        derived = [name for name in facts.tables if name in theory.derived]
+        named = [name for name in facts.tables if not is_made(name)]
+        derived = [name for name in named if name in theory.derived]
         yield (
-            f"every predicate is closed, so nothing is left to infer: {few_of(list(facts.tables))}; what has "
+            f"every predicate is closed, so nothing is left to infer: {few_of(named)}; what has "
             "facts and is not declared is closed, and --open PRED makes what is not stated of it uncertain"
-            + (f"; what rules derive ({few_of(list(derived))}) is asked by herbrand query" if derived else "")
+            + (f"; what rules derive ({few_of(derived)}) is asked by herbrand query" if derived else "")
         )
     elif inhabited and not any(map(latent_count, facts.tables)):
         yield "facts settle every atom, so nothing is left to infer; --query PRED lists those that hold"

@@ -14,6 +14,7 @@ from herbrand.engines.proof import table as tables
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.differentiable import Differentiable
 from herbrand.engines.proof.table import (
+    GROUPING,
     ROW,
     Grid,
     State,
@@ -40,6 +41,10 @@ KINDS: dict[str, Arithmetic] = {
     "slopes that may cancel": Differentiable(),
 }
 Rows = dict[tuple[int, ...], float]
+
+
+def unlimited(rows: float, columns: int) -> None:
+    """Nothing is too large."""
 
 
 def plus(kind: str, one: float, other: float) -> float:
@@ -114,14 +119,14 @@ def test_states_add_up(kind: str, rng: np.random.Generator, largest: int, waitin
             as_state(part, sizes, arithmetic) if rng.random() < 0.5 else part for part in parts
         ]
         before = [told(kind, state.sparse()) for state in states]
-        total = Total((ROW, "o0"), sizes, arithmetic)
+        total = Total((ROW, "o0"), sizes, arithmetic, unlimited)
         for state in states:
             total.add(state)
         wanted = summed(kind, [pair for rows in before for pair in rows])
         for found in (
             total.table(),
             total.state().sparse(),
-            merged(states, (ROW, "o0"), sizes, arithmetic).sparse(),
+            merged(states, (ROW, "o0"), sizes, arithmetic, unlimited).sparse(),
         ):
             assert found.names == (ROW, "o0")
             assert dict(told(kind, found)) == pytest.approx(wanted) and len(found) == len(wanted)
@@ -189,9 +194,19 @@ def test_columns_of_a_table() -> None:
     assert same.identity == table.identity and table.scaled(1.0, REAL).identity != table.identity
 
 
+def test_memory_is_asked_for_before_tables_are_added_up() -> None:
+    """A depth of four over nine thousand links took twice what --memory allowed."""
+    rows = (np.zeros(3, np.int64), np.arange(3))
+    table, asked = Table((ROW, "o0"), rows, REAL.ones(3)), list[tuple[float, int]]()
+    total = Total((ROW, "o0"), [1, 5], REAL, lambda rows, columns: asked.append((rows, columns)))
+    for _ in range(2):
+        total.add(table)
+    assert not asked and len(total.table()) == 3 and asked == [(6, 2 + 1 + GROUPING)]
+
+
 def test_nothing_at_all_is_an_empty_table() -> None:
-    total = Total((ROW, "o0"), [1, 5], REAL)
+    total = Total((ROW, "o0"), [1, 5], REAL, unlimited)
     total.add(empty((ROW, "o0"), REAL))
     total.add(Grid((ROW, "o0"), np.zeros((5, 1)), False))
     assert not total.state() and len(total.table()) == 0
-    assert not merged([], (ROW, "o0"), [1, 5], REAL)
+    assert not merged([], (ROW, "o0"), [1, 5], REAL, unlimited)

@@ -31,7 +31,7 @@ from herbrand.budget import Budget
 from herbrand.engines.proof.arithmetic import Arithmetic, Numbers
 from herbrand.engines.proof.plan import Ask, ClausePlan, Mode
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.steps import GROUPING, Complete, Runner, inputs_named, newly_asked, outputs_named
+from herbrand.engines.proof.steps import Complete, Runner, inputs_named, newly_asked, outputs_named
 from herbrand.engines.proof.table import Answers, Questions, State, Table, grouped, merged, without_zeros
 from herbrand.row_keys import Keys, fit, key_columns, places_among, row_keys
 
@@ -269,9 +269,7 @@ class Fixpoint:
                     self._go_on(owner, plan, 0, self._runner.started(plan, new, len(owner.questions)))
 
     def _merged(self, states: Sequence[State], names: tuple[str, ...], sizes: Sequence[int]) -> Table:
-        rows = sum(len(state) for state in states if isinstance(state, Table))  # grids are small
-        self._runner.check_size(rows, len(names) + GROUPING)
-        return merged(states, names, sizes, self._arithmetic).sparse()
+        return merged(states, names, sizes, self._arithmetic, self._runner.check_size).sparse()
 
     def _propagate_new_answers(self) -> None:
         """Add each owner's new answers and join them with the rows that wait for them."""

@@ -19,7 +19,18 @@ from herbrand.engines.proof.horn_program import Index
 from herbrand.engines.proof.join_sum import JoinSums
 from herbrand.engines.proof.plan import Ask, Bind, ClausePlan, Exclude, Fix, Join, Mode, Step, Test
 from herbrand.engines.proof.planning import Plans
-from herbrand.engines.proof.table import ROW, Answers, Grid, Questions, State, Table, as_state, empty, grouped
+from herbrand.engines.proof.table import (
+    GROUPING,
+    ROW,
+    Answers,
+    Grid,
+    Questions,
+    State,
+    Table,
+    as_state,
+    empty,
+    grouped,
+)
 from herbrand.errors import BudgetError
 from herbrand.language.formulas import ORDERS
 from herbrand.program.clauses import Clause, Compared, Measured, OneOf
@@ -29,9 +40,6 @@ from herbrand.row_keys import each_in
 BYTES = 8
 SMALL = 2**20
 """Bytes that are allocated without measuring the memory of the process."""
-
-GROUPING = 3
-"""Columns allocated beside the rows while they are grouped: keys, their order, and group starts."""
 
 Complete = Callable[[str, Mode, list[np.ndarray]], Answers]
 """A function that gives all provable answers of a predicate in a mode, at any depth, for input columns."""

@@ -20,7 +20,7 @@ The questions are the distinct inputs of a predicate in one mode, with the answe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,6 +52,11 @@ FEW_KEYS = 4
 """Rows are grouped without a sort if there are at most this many times as many possible keys as rows."""
 MOST_WAITING = 2**20
 """Least number of waiting rows at which tables are added up."""
+GROUPING = 3
+"""Columns allocated beside the rows while they are grouped: keys, their order, and group starts."""
+
+CheckSize = Callable[[float, int], None]
+"""Raises where so many rows of so many columns do not fit into memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,14 +239,18 @@ def without_zeros(table: Table, arithmetic: Arithmetic) -> Table:
 
 
 def merged(
-    states: Sequence[State], names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic
+    states: Sequence[State],
+    names: tuple[str, ...],
+    sizes: Sequence[int],
+    arithmetic: Arithmetic,
+    check_size: CheckSize,
 ) -> State:
     """Add up states with the same columns."""
     states = [state for state in states if state]
     if len(states) == 1:
         only = states[0].named(names)
         return as_state(only, sizes, arithmetic) if isinstance(only, Table) else only
-    total = Total(names, sizes, arithmetic)
+    total = Total(names, sizes, arithmetic, check_size)
     for state in states:
         total.add(state)
     return total.state()
@@ -264,8 +273,11 @@ def as_state(table: Table, sizes: Sequence[int], arithmetic: Arithmetic) -> Stat
 class Total:
     """A sum of states with the same columns: grids are added at once, tables when they are many."""
 
-    def __init__(self, names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic) -> None:
+    def __init__(
+        self, names: tuple[str, ...], sizes: Sequence[int], arithmetic: Arithmetic, check_size: CheckSize
+    ) -> None:
         self._names, self._sizes, self._arithmetic = names, sizes, arithmetic
+        self._check_size = check_size
         self._grid: Grid | None = None
         self._owned = False
         self._tables: list[Table] = []
@@ -309,6 +321,8 @@ class Total:
     def _joined(self) -> State:
         if len(self._tables) == 1:  # rows of one state are distinct
             return as_state(self._tables[0].named(self._names), self._sizes, self._arithmetic)
+        # beside the tables: their rows in one, and what groups them
+        self._check_size(sum(map(len, self._tables)), len(self._names) + 1 + GROUPING)
         table = stacked(self._tables, self._arithmetic).named(self._names)
         added = grouped(table, self._names, self._sizes, self._arithmetic)
         return as_state(added, self._sizes, self._arithmetic)

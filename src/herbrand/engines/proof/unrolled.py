@@ -145,7 +145,7 @@ class Unrolled:
         """Answer a frontier; calls at the ends of clauses are run here, in their caller's place."""
         waiting: dict[Goal, list[State]] = {goal: [frontier]}
         sizes = self._plans.output_sizes(goal.predicate, goal.mode)
-        total = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic)
+        total = Total(outputs_named(len(sizes)), [rows, *sizes], self._arithmetic, self._runner.check_size)
         while waiting:
             self._runner.budget.check()
             # most calls left first, so that frontiers passed to one goal are added up before it runs
@@ -157,7 +157,8 @@ class Unrolled:
                 state = states[0]
             else:
                 inputs = self._plans.input_sizes(current.predicate, current.mode)
-                state = merged(states, inputs_named(current.mode), [rows, *inputs], self._arithmetic)
+                names, check_size = inputs_named(current.mode), self._runner.check_size
+                state = merged(states, names, [rows, *inputs], self._arithmetic, check_size)
             if not state:
                 continue
             if current.left == 0:
