@@ -19,7 +19,7 @@ FLOORS = [
     "budget",
     "arrays relations",
     "language contraction tensor_files",
-    "facts",
+    "facts adam",
     "program",
     "factors",
     "answers",

@@ -26,6 +26,7 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.games.tower_policy import TowerPolicy
+from herbrand.adam import Adam
 from herbrand.induction.machine import draw_weights
 from herbrand.tasks.games import together
 from herbrand.tasks.reinforce import LONGEST, disorder, invalidity
@@ -62,14 +63,14 @@ class ActorCritic:
     def lesson(
         self,
         learned: nn.ModuleDict,
-        optimiser: torch.optim.Optimizer,
+        adam: Adam,
         games: Any,
         rng: np.random.Generator,
         entropy: float,
     ) -> Episodes:
         """Plays each game once and learns from what the critic says of it."""
         policy, critic = cast("TowerPolicy", learned["policy"]), cast("Critic", learned["critic"])
-        return coached_lesson(policy, critic, optimiser, games, rng, self, entropy)
+        return coached_lesson(policy, critic, adam, games, rng, self, entropy)
 
 
 class Critic(nn.Module):
@@ -99,7 +100,7 @@ class Forecasts:
 def coached_lesson(
     policy: TowerPolicy,
     critic: Critic,
-    optimiser: torch.optim.Optimizer,
+    adam: Adam,
     games: Any,
     rng: np.random.Generator,
     settings: ActorCritic,
@@ -143,10 +144,9 @@ def coached_lesson(
             + settings.forecast * functional.smooth_l1_loss(critic(about), targets[part])
             + settings.blocks * _apart(critic.of_blocks(about), of_blocks[part], known[part])
         )
-        optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(weights, LONGEST)
-        optimiser.step()
+        adam.step()
     return episodes
 
 

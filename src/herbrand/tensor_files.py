@@ -86,6 +86,11 @@ def _refuse_another_format(path: str | Path, its_format: object) -> None:
         )
 
 
+def under(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with ``name.`` before their names; :func:`within` undoes it."""
+    return {f"{name}.{key}": tensor for key, tensor in tensors.items()}
+
+
 def within(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors whose names begin with ``name.``, by the rest of their names."""
     return {

@@ -14,6 +14,7 @@ from benchmarks.games.blocks import Towers
 from benchmarks.games.critic import ActorCritic, Critic, Forecasts, coached_lesson, judged, moves_of_blocks
 from benchmarks.games.schools import policy_for, school_of
 from benchmarks.games.tower_policy import TowerPolicy
+from herbrand.adam import Adam
 from herbrand.errors import HerbrandError
 from herbrand.tasks.curriculum import Curriculum
 from herbrand.tasks.reinforce import disorder, invalidity
@@ -74,8 +75,8 @@ def test_a_lesson_learns_and_repeats() -> None:
         policy, rng = tower_policy(3), np.random.default_rng(1)
         torch.manual_seed(0)
         critic = Critic(policy)
-        optimiser = torch.optim.Adam([*policy.parameters(), *critic.parameters()], lr=0.01)
-        coached_lesson(policy, critic, optimiser, Towers.draw(rng, 8, 2), rng, ActorCritic(), 0.01)
+        adam = Adam.of([*policy.parameters(), *critic.parameters()], 0.01)
+        coached_lesson(policy, critic, adam, Towers.draw(rng, 8, 2), rng, ActorCritic(), 0.01)
         learned.append(torch.cat([w.detach().flatten() for w in policy.parameters()]))
     before = torch.cat([w.detach().flatten() for w in tower_policy(3).parameters()])
     assert torch.equal(learned[0], learned[1]) and not torch.allclose(learned[0], before)
@@ -88,7 +89,7 @@ def test_solved_games_teach_nothing() -> None:
     )
     policy = tower_policy()
     found = coached_lesson(
-        policy, Critic(policy), torch.optim.SGD(policy.parameters(), lr=1.0), done,
+        policy, Critic(policy), Adam.of(policy.parameters(), 1.0), done,
         np.random.default_rng(0), ActorCritic(), 0.0,
     )  # fmt: skip
     assert found.solved.all() and not found.moves.any() and not found.steps

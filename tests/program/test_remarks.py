@@ -140,7 +140,9 @@ def test_closed_predicates_are_named() -> None:
 
 def test_what_a_rule_computes_is_no_predicate_that_is_named() -> None:
     told: list[str] = []
-    theory = "type n = number\npredicate on(n): observed\npredicate d(n)\non(1)\nd(i) :- on(i), not on(i - 1)\n"
+    theory = (
+        "type n = number\npredicate on(n): observed\npredicate d(n)\non(1)\nd(i) :- on(i), not on(i - 1)\n"
+    )
     hb.Model(hb.parse(theory)).infer(note=told.append)
     assert any("nothing is left to infer: on, d; " in text for text in told)
 

@@ -154,12 +154,12 @@ def test_the_last_lesson_settles(tmp_path: Path) -> None:
     )  # fmt: skip
     schooling = school_of("path", plan)
     schooling._exam = lambda: (schooling._state.size == 2, 1.0, 0.0)  # type: ignore[method-assign]
-    told = [(schooling._optimiser.param_groups[0]["lr"], schooling._state.entropy) for _ in schooling.run()]
+    told = [(schooling._adam.rate, schooling._state.entropy) for _ in schooling.run()]
     assert np.allclose(told, [(4 * f, 6 * 0.85 * f) for f in (1, 1, 0.1, 0.1)])
     schooling.save(tmp_path / "school")
     again = school_of("path", plan)
     again.resume(tmp_path / "school")
-    assert again._optimiser.param_groups[0]["lr"] == told[-1][0] and again._state == schooling._state
+    assert again._adam.rate == told[-1][0] and again._state == schooling._state
 
 
 def test_time_is_kept() -> None:
@@ -192,9 +192,9 @@ def test_a_lesson_is_learned_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch)
     for chunk in (1 << 17, 40):
         monkeypatch.setattr("herbrand.tasks.reinforce.CHUNK", chunk)
         policy, rng = policy_for("sorting", seed=1), np.random.default_rng(4)
-        optimiser = torch.optim.SGD(policy.parameters(), lr=1.0)
+        step = torch.optim.SGD(policy.parameters(), lr=1.0)
         learner = torch.nn.ModuleDict({"policy": policy})
-        Reinforce().lesson(learner, optimiser, Arrays.draw(rng, 3, 4), rng, entropy=0.01)
+        Reinforce().lesson(learner, step, Arrays.draw(rng, 3, 4), rng, entropy=0.01)
         learned.append(torch.cat([w.detach().flatten() for w in policy.parameters()]))
     assert torch.allclose(learned[0], learned[1], atol=1e-6)
     assert not torch.allclose(

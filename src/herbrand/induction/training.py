@@ -28,8 +28,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from herbrand.adam import Adam
 from herbrand.errors import counted
-from herbrand.induction.checkpoint import restore_training, training_tensors
 from herbrand.induction.examination import Marks, examine, failed_worlds
 from herbrand.induction.failures import Failures
 from herbrand.induction.journal import refuse_another
@@ -37,7 +37,7 @@ from herbrand.induction.machine import draw_weights
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task, joined
 from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_values
-from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, under, within
 
 NEARLY = 0.999
 """Accuracy of an exam above which the learning rate decays."""
@@ -112,7 +112,7 @@ class Progress:
 
 
 class Training:
-    """A training run: a machine, its optimiser and its position in the stream of random worlds."""
+    """A training run: a machine, its Adam and its position in the stream of random worlds."""
 
     def __init__(self, task: Task, plan: Plan | None = None, seed: int = 0) -> None:
         self.task, self.plan, self.seed = task, plan or Plan(), seed
@@ -160,9 +160,8 @@ class Training:
             sample = self._batch(size)
             log_odds = self.machine(sample.predicates, sample.present)
             loss = balanced_loss(log_odds, sample, self.plan.most_balance)
-            self._optimiser.zero_grad()
             loss.backward()
-            self._optimiser.step()
+            self._adam.step()
             self._keep_failures(sample, log_odds)
             state.examples += sample.worlds
             losses.append(float(loss.detach()))
@@ -249,8 +248,7 @@ class Training:
             self._set_rate()
 
     def _set_rate(self) -> None:
-        for group in self._optimiser.param_groups:
-            group["lr"] = self.plan.rate * self.plan.rate_decay**self._state.slowed
+        self._adam.rate = self.plan.rate * self.plan.rate_decay**self._state.slowed
 
     def _begin(self) -> None:
         state = self._state
@@ -264,7 +262,7 @@ class Training:
         state.start_at = state.examples
         drawn = int(np.random.default_rng([self.seed, 2, state.restarts, state.start]).integers(2**31))
         draw_weights(self.machine, drawn, self.plan.spread)
-        self._optimiser = torch.optim.Adam(self.machine.parameters(), lr=self.plan.rate)
+        self._adam = Adam.of(self.machine.parameters(), self.plan.rate)
 
     def progress(self) -> Progress:
         """Progress of the run, without another exam."""
@@ -276,13 +274,13 @@ class Training:
 
     def save(self, path: str | Path) -> None:
         """Save everything needed to resume."""
-        tensors = self._learned() | {f"leader.{name}": tensor for name, tensor in self._leader.items()}
+        tensors = self._learned() | under("leader", self._leader)
         about = {
             **self._run(),
             "state": asdict(self._state),
             "worlds": json.dumps(self._worlds.bit_generator.state),
         }
-        tensors |= {f"failures.{name}": tensor for name, tensor in self._failures.tensors().items()}
+        tensors |= under("failures", self._failures.tensors())
         save_tensors(path, tensors, about)
 
     def resume(self, path: str | Path) -> None:
@@ -303,11 +301,12 @@ class Training:
         return json.loads(json.dumps({"task": name, **task, "seed": self.seed, "plan": asdict(self.plan)}))
 
     def _learned(self) -> dict[str, torch.Tensor]:
-        """Named tensors of the weights and of the optimiser's state, for a file."""
-        return training_tensors("machine", self.machine, self._optimiser)
+        """Named tensors of the weights and of Adam's state, for a file."""
+        return under("machine", self.machine.state_dict()) | self._adam.tensors()
 
     def _take_up(self, tensors: dict[str, torch.Tensor]) -> None:
-        restore_training("machine", self.machine, self._optimiser, tensors)
+        self.machine.load_state_dict(within("machine", tensors))
+        self._adam.restore(tensors)
         self._set_rate()
 
 

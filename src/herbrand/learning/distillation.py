@@ -17,11 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from herbrand.adam import Adam
 from herbrand.answers.guarantee import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Theory
-from herbrand.learning.adam import Adam
 from herbrand.learning.batch import Batch, Batches
 from herbrand.learning.example import Aim, World, learned_statements, masked_facts
 from herbrand.learning.learned import Learning
@@ -34,7 +34,7 @@ from herbrand.learning.whole_graph import WholeLessons
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower
 from herbrand.program.program import Program
-from herbrand.tensor_files import whole_number, within
+from herbrand.tensor_files import under, whole_number, within
 
 STEPS, LAYERS, SIZE, RATE, OBSERVED = 1000, 5, 128, 5e-4, 0.9
 SMOOTHING = 0.98
@@ -94,15 +94,13 @@ class Training:
 
     def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The state to save: predictor, Adam's running means, and lessons."""
-        tensors = {f"predictor.{name}": value for name, value in self.predictor.state_dict().items()}
-        return tensors | self.adam.tensors(), {
-            "groundings": self.groundings, "lessons": self.lessons.state(), "updates": self.adam.steps,
-        }  # fmt: skip
+        tensors = under("predictor", self.predictor.state_dict()) | self.adam.tensors()
+        return tensors, {"groundings": self.groundings, "lessons": self.lessons.state()}
 
     def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         """Restore a state that :meth:`kept` returned."""
         self.predictor.load_state_dict(within("predictor", tensors))
-        self.adam.restore(tensors, whole_number(about["updates"]))
+        self.adam.restore(tensors)
         self.groundings = whole_number(about["groundings"])
         self.lessons.restore(about["lessons"])
 

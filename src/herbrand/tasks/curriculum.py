@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from herbrand.adam import Adam
 from herbrand.errors import UnsupportedError
-from herbrand.induction.checkpoint import restore_training, training_tensors
 from herbrand.induction.journal import refuse_another
 from herbrand.induction.machine import SPREAD
 from herbrand.options.kinds import Flag, Kind, Number, Several, Whole, check_values
@@ -29,7 +29,7 @@ from herbrand.tasks.games import Games, together
 from herbrand.tasks.policies import fresh_policy
 from herbrand.tasks.reinforce import Reinforce
 from herbrand.tasks.rollouts import Episodes, play
-from herbrand.tensor_files import read_tensors, restoring, save_tensors, within
+from herbrand.tensor_files import read_tensors, restoring, save_tensors, under, within
 
 RECENT = 3
 """Number of latest lessons whose sizes are used in exams and training."""
@@ -60,7 +60,7 @@ class Method(Protocol):
     def lesson(
         self,
         learned: nn.ModuleDict,
-        optimiser: torch.optim.Optimizer,
+        adam: Adam,
         games: Any,
         rng: np.random.Generator,
         entropy: float,
@@ -178,7 +178,7 @@ class Schooling:
         self.policy, method = policy or fresh_policy(kind, seed, curriculum.spread), curriculum.method
         self._learned = nn.ModuleDict({"policy": self.policy, **method.beside(self.policy, seed)})
         self._rng = np.random.default_rng([seed, 3])
-        self._optimiser = torch.optim.Adam(self._learned.parameters(), lr=method.rate)
+        self._adam = Adam.of(self._learned.parameters(), method.rate)
         self._pools: dict[tuple[int, bool], Any] = {}
         self._kept: dict[str, torch.Tensor] = {}
         self._state = _State(self.curriculum.first, method.entropy, method.rate)
@@ -249,8 +249,7 @@ class Schooling:
         self._set_rate()
 
     def _set_rate(self) -> None:
-        for group in self._optimiser.param_groups:
-            group["lr"] = self._state.rate
+        self._adam.rate = self._state.rate
 
     def _all_solved(self, size: int, games: int) -> bool:
         drawn = self.kind.draw(self._rng, games, size, **self.kind.final_exam)
@@ -300,7 +299,7 @@ class Schooling:
 
     def _lesson(self, games: Any) -> Episodes:
         method, entropy = self.curriculum.method, self._state.entropy
-        return method.lesson(self._learned, self._optimiser, games, self._rng, entropy)
+        return method.lesson(self._learned, self._adam, games, self._rng, entropy)
 
     def _sampled(self, size: int, count: int) -> Any:
         """Games of a size from both pools; all from one if the other is empty; fresh ones if both are."""
@@ -318,7 +317,7 @@ class Schooling:
 
     def save(self, path: str | Path) -> None:
         """Save everything that resuming needs."""
-        tensors = self._held() | {f"kept.{name}": tensor for name, tensor in self._kept.items()}
+        tensors = self._held() | under("kept", self._kept)
         for (size, outcome), pool in self._pools.items():
             for part in fields(pool):
                 tensors[f"pool.{size}.{int(outcome)}.{part.name}"] = torch.from_numpy(
@@ -343,11 +342,12 @@ class Schooling:
             self._pools = self._pools_in(tensors)
 
     def _held(self) -> dict[str, torch.Tensor]:
-        """Parameters of the modules and the state of the optimiser."""
-        return training_tensors("learned", self._learned, self._optimiser)
+        """Parameters of the modules and the state of Adam."""
+        return under("learned", self._learned.state_dict()) | self._adam.tensors()
 
     def _take(self, held: dict[str, torch.Tensor]) -> None:
-        restore_training("learned", self._learned, self._optimiser, held)
+        self._learned.load_state_dict(within("learned", held))
+        self._adam.restore(held)
         self._set_rate()
 
     def _pools_in(self, tensors: dict[str, torch.Tensor]) -> dict[tuple[int, bool], Any]:

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from herbrand.adam import Adam
 from herbrand.options.kinds import Kind, Name, Number, Whole, check_values
 from herbrand.tasks.games import distinct, together
 from herbrand.tasks.policies import TellsValidity
@@ -68,7 +69,7 @@ class Reinforce:
     def lesson(
         self,
         learned: nn.ModuleDict,
-        optimiser: torch.optim.Optimizer,
+        adam: Adam,
         games: Any,
         rng: np.random.Generator,
         entropy: float,
@@ -87,11 +88,10 @@ class Reinforce:
             np.concatenate([step.actions for step in episodes.steps]),
             np.concatenate([better[step.rows] for step in episodes.steps]),
         )
-        optimiser.zero_grad()
         for part in positions.chunks():
             (loss_of(policy, part, self, entropy) / len(positions.actions)).backward()
         torch.nn.utils.clip_grad_norm_(policy.parameters(), LONGEST)
-        optimiser.step()
+        adam.step()
         return episodes
 
 

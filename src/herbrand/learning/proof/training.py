@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from herbrand.adam import Adam
 from herbrand.budget import Budget
 from herbrand.engines.proof.differentiable import scores
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.unrolled import FEWEST_ROWS, GRID_CACHE
-from herbrand.learning.adam import Adam
 from herbrand.learning.proof.losses import LOSSES, Scored, refuse_infinite
 from herbrand.learning.proof.questions import Questions
 from herbrand.learning.settings import LearningSettings
 from herbrand.learning.steps import EarlyStopping, Options, resume
 from herbrand.nn.rule_weights import RuleWeights
-from herbrand.tensor_files import within
+from herbrand.tensor_files import under, within
 
 STEPS, RATE = 100, 0.1
 SMOOTHING = 0.9
@@ -155,14 +155,13 @@ class Training:
 
     def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """State to save: the weights, Adam's running means, and the order of the next questions."""
-        tensors = {f"weights.{name}": value for name, value in self.weights.state_dict().items()}
-        tensors |= self.adam.tensors()
+        tensors = under("weights", self.weights.state_dict()) | self.adam.tensors()
         tensors["waiting"] = torch.from_numpy(self.waiting.copy())
         return tensors, {"random": self.rng.bit_generator.state}
 
     def restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         """Restore what :meth:`kept` returned."""
         self.weights.load_state_dict(within("weights", tensors))
-        self.adam.restore(tensors, self.steps)
+        self.adam.restore(tensors)
         self.waiting = tensors["waiting"].numpy()
         self.rng.bit_generator.state = about["random"]

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -44,20 +45,22 @@ class Adam:
         for parameter, mean, square in zip(self.parameters, self.means, self.squares, strict=True):
             slope = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
             mean.lerp_(slope, 1 - KEPT)
-            square.lerp_(slope.square(), 1 - KEPT_SQUARE)
-            # Both divisors correct the bias of means that start at 0 (the paper's algorithm 1).
-            size = (square / (1 - KEPT_SQUARE**self.steps)).sqrt_().add_(TINY)
+            square.mul_(KEPT_SQUARE).addcmul_(slope, slope, value=1 - KEPT_SQUARE)
+            # Both divisors correct the bias of means that start at 0 (the paper's algorithm 1). The order of
+            # operations is torch's, so that a run has the same bits.
+            size = (square.sqrt() / math.sqrt(1 - KEPT_SQUARE**self.steps)).add_(TINY)
             parameter.addcdiv_(mean, size, value=-self.rate / (1 - KEPT**self.steps))
             parameter.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
-        """Running means by name, to be saved."""
+        """Running means and the number of steps, by name, to be saved."""
         named = {"mean": self.means, "square": self.squares}
-        return {f"adam.{name}.{place}": t for name, kept in named.items() for place, t in enumerate(kept)}
+        means = {f"adam.{name}.{place}": t for name, kept in named.items() for place, t in enumerate(kept)}
+        return means | {"adam.steps": torch.tensor(self.steps)}
 
-    def restore(self, tensors: Mapping[str, Tensor], steps: int) -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`tensors` returned."""
         places = range(len(self.parameters))
         self.means = [alike(tensors[f"adam.mean.{i}"], self.means[i]).clone() for i in places]
         self.squares = [alike(tensors[f"adam.square.{i}"], self.squares[i]).clone() for i in places]
-        self.steps = steps
+        self.steps = int(tensors["adam.steps"])
