@@ -135,10 +135,89 @@ def worlds(random: Random, folder: Path) -> list[str]:
     return ["learn", theory, "--facts", str(folder / "f.csv"), "--facts", str(folder / "s.csv")]
 
 
+def choices(random: Random, folder: Path) -> list[str]:
+    count = size(random, 4, 2_000)
+    edges = [(random.randrange(count), random.randrange(count)) for _ in range(2 * count)]
+    rules = "path(X, Y) :- edge(X, Y).\npath(X, Y) :- edge(X, Z), path(Z, Y).\n"
+    asked = f"query(path(0, {count - 1})).\n" if random.random() < 0.7 else "query(path(X, Y)).\n"
+    text = "".join(f"0.{random.randint(1, 9)}::edge({one}, {other}).\n" for one, other in edges)
+    theory = written(folder, text + rules + asked, "theory.pl")
+    command = random.choice(["infer", "infer", "query", "sample", "explain", "check"])
+    goal = {"query": [f"path(0, {count - 1})"], "explain": [f"path({edges[0][0]}, {edges[0][1]})"]}
+    return [command, theory, *goal.get(command, []), *(["--worlds", "100"] if command == "sample" else [])]
+
+
+def computed(random: Random, folder: Path) -> list[str]:
+    most = size(random, 10, 30_000_000)
+    rules = [
+        f"at(n + {random.randint(1, 3)}) :- at(n), n < {most}",
+        "pair(x, y) :- at(x), at(y), y = x * x",
+        "many(k) :- k = count(n: at(n))",
+        "share(x, s) :- at(x), s = sum(n: at(n), n <= x)",
+    ]
+    chosen = [rules[0], *random.sample(rules[1:], random.randint(0, 2))]
+    theory = written(folder, "at(0)\n" + "\n".join(chosen) + "\n0.5: at(x) => up(x)\n")
+    command = random.choice(["infer", "query", "check"])
+    return [command, theory, *(["at(n)", "--ignore", "weights"] if command == "query" else [])]
+
+
+def constraints(random: Random, folder: Path) -> list[str]:
+    atoms = [f"a{number}" for number in range(size(random, 2, 40))]
+    lines = [f"P({one}) in [0.1, 0.{random.randint(3, 9)}]" for one in random.sample(atoms, len(atoms) // 2)]
+    for _ in range(size(random, 1, 30)):
+        few = random.sample(atoms, min(len(atoms), random.randint(2, 4)))
+        event = f" {random.choice(['and', 'or', 'xor', '=>'])} ".join(few)
+        low = random.choice([0.1, 0.3, 0.5])
+        lines.append(f"P({event}) {random.choice([f'= {low}', f'>= {low}', f'in [{low}, 0.9]'])}")
+    path = written(folder, "\n".join(lines) + "\n")
+    asked = ["--independence", "none"] if random.random() < 0.4 else []
+    return ["bound", path, "--query", f"P({atoms[0]} and {atoms[-1]})", *asked]
+
+
+def networks(random: Random, folder: Path) -> list[str]:
+    count, values, widest = size(random, 3, 1_000), random.randint(2, 6), random.randint(1, 8)
+    sizes, tables = [random.randint(2, values) for _ in range(count)], list[str]()
+    scopes = list[str]()
+    for number in range(count):
+        parents, cells = list[int](), sizes[number]
+        for one in random.sample(range(number), min(number, random.randint(0, widest))):
+            if cells * sizes[one] <= 50_000:
+                parents, cells = [*parents, one], cells * sizes[one]
+        scopes.append(" ".join(map(str, [len(parents) + 1, *parents, number])))
+        share = [1.0] if sizes[number] == 1 else [0.5] + [0.5 / (sizes[number] - 1)] * (sizes[number] - 1)
+        tables.append(f"{cells}\n" + " ".join(f"{one:.9f}" for one in share * (cells // sizes[number])))
+    head = f"BAYES\n{count}\n{' '.join(map(str, sizes))}\n{count}\n"
+    text = head + "\n".join(scopes) + "\n\n" + "\n\n".join(tables) + "\n"
+    theory = written(folder, text, "theory.uai")
+    return [random.choice(["infer", "infer", "check", "sample", "compare"]), theory]
+
+
+def many_lines(random: Random, folder: Path) -> list[str]:
+    lines, count = list[str](), size(random, 10, 400_000)
+    for _ in range(count):
+        one, other = random.randrange(count), random.randrange(count)
+        lines.append(random.choice([f"f({one}, {other})", f"s({one})", f"0.5: t({one}) => t({other})"]))
+    rules = "p(x, y) :- f(x, z), f(z, y)\n" if random.random() < 0.5 else ""
+    theory = written(folder, rules + "\n".join(lines) + "\n")
+    command = random.choice(["check", "infer", "explain"])
+    return [command, theory, *(["t(1)"] if command == "explain" else [])]
+
+
+def unknown_choices(random: Random, folder: Path) -> list[str]:
+    count = size(random, 4, 600)
+    rows = ["a,b", *(f"{random.randrange(count)},{random.randrange(count)}" for _ in range(2 * count))]
+    (folder / "link.csv").write_text("\n".join(rows) + "\n")
+    seen = "\n".join(f"path({row.replace(',', ', ')})" for row in rows[1 : 2 + count // 10])
+    rules = "? :: edge(x, y) :- link(x, y)\npath(x, y) :- edge(x, y)\npath(x, y) :- edge(x, z), path(z, y)\n"
+    theory = written(folder, f"{rules}{seen}\n")
+    return ["learn", theory, "--facts", str(folder / "link.csv"), "--header", "yes"]
+
+
 FAMILIES: dict[str, Family] = {
     family.__name__.replace("_", " "): family
     for family in (
         *(long_conjunction, nested, grid, people, parents, chains),
         *(paths, many_rows, long_string, worlds),
+        *(choices, computed, constraints, networks, many_lines, unknown_choices),
     )
 }
