@@ -35,7 +35,7 @@ from herbrand.cli import app
 from herbrand.errors import BudgetError
 from herbrand.language.parse import parse_theory
 from herbrand.relations.database import DuckDB
-from herbrand.tensor_files import read_tensors
+from herbrand.tensor_files import read_tensors, save_tensors
 
 FULL = 0
 """The fault that is no signal: no space left on the device."""
@@ -309,13 +309,18 @@ def _place() -> Iterator[Path]:
 
 
 def _old(folder: Path, case: Case) -> dict[str, bytes]:
+    """Write the old files: no other file than a saved one is overwritten by one."""
     for name in case.outputs:
-        (folder / "work" / name).write_bytes(b"an old file")
-    return dict.fromkeys(case.outputs, b"an old file")
+        path = folder / "work" / name
+        if path.suffix:
+            path.write_bytes(b"an old file")
+        else:
+            save_tensors(path, {}, {"old": True})
+    return {name: (folder / "work" / name).read_bytes() for name in case.outputs}
 
 
 def _wrong(folder: Path, case: Case, ended: Ended, expected: int, before: dict[str, bytes]) -> Iterator[str]:
-    fulfilled = expected == 1 and ended.status in (0, 3) and _new(folder, case)
+    fulfilled = expected == 1 and ended.status in (0, 3) and _new(folder, case, before)
     if ended.status != expected and not fulfilled:
         yield f"status {ended.status} instead of {expected}: {ended.err}"
     if "Traceback" in ended.err or "internal error" in ended.err:
@@ -342,13 +347,14 @@ def _wrong(folder: Path, case: Case, ended: Ended, expected: int, before: dict[s
     locked = [name for name in _temporary(folder) if name not in _never_locked(folder)]
     if locked:
         yield f"the next run leaves {locked}"
-    if not _new(folder, case):
+    if not _new(folder, case, before):
         yield "the next run does not write a whole file"
 
 
-def _new(folder: Path, case: Case) -> bool:
+def _new(folder: Path, case: Case, before: dict[str, bytes]) -> bool:
     """Whether all results are there, none of them old."""
-    return all(_whole(folder / "work" / name) for name in case.outputs)
+    paths = [folder / "work" / name for name in case.outputs]
+    return all(_whole(path) and path.read_bytes() != before.get(path.name) for path in paths)
 
 
 def _temporary(folder: Path) -> Iterator[str]:
