@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand.engines.credal import proved_linear
 from herbrand.engines.credal.branch_and_bound import End, InfeasibleError, optimum
-from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
+from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram, tightened
 from tests.laws import tries
 
 quick = settings(deadline=None, max_examples=tries(25))
@@ -149,3 +151,31 @@ def test_rows_are_gathered_as_they_are_said(rng: np.random.Generator, count: int
     assert program.row_lower.tolist() == [low for _, _, low, _ in said]
     assert program.row_upper.tolist() == [high for _, _, _, high in said]
     assert not len(program.products) and program.size == count
+
+
+def halving_chain(count: int) -> PolynomialProgram:
+    """Variables, each at most half of the one before: a round of propagation reaches one more of them."""
+    made = Assembly()
+    p = made.variables(count, 0.0, 1.0)
+    made.row(p[:1], np.ones(1), 0.0, 0.5)
+    for before, after in itertools.pairwise(p):
+        made.row(np.array([after, before]), np.array([1.0, -0.5]), -math.inf, 0.0)
+    return made.program()
+
+
+def test_rounds_of_propagation_end_with_the_time() -> None:
+    """A round over large tables takes 60 ms, so that thirty of them took longer than short time limits."""
+    whole, cut = tightened(halving_chain(8)), tightened(halving_chain(8), until=time.monotonic())
+    assert whole is not None and cut is not None
+    assert whole.upper[7] == pytest.approx(2.0**-8)
+    assert cut.upper[0] == pytest.approx(0.5) and cut.upper[7] == pytest.approx(0.5)
+
+
+def test_nothing_is_solved_once_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solved(*_: object) -> None:
+        raise AssertionError("the solver was called")
+
+    monkeypatch.setattr(proved_linear, "_solved", solved)
+    program = halving_chain(3)
+    end = optimum(program, np.arange(3), np.ones(3), least=False, seconds=-1.0)
+    assert end.bound >= 0.875 and end.value is None and not end.proved

@@ -184,7 +184,7 @@ class Search:
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
     def _bounded(self, program: PolynomialProgram, parent: float) -> Box | None:
-        tight = tightened(program)
+        tight = tightened(program, self.until)
         if tight is None:
             return None
         # without products the relaxation is exact: its point is the result, so that its cost matters
@@ -363,7 +363,8 @@ def optimum(
     """
     cost = np.zeros(program.size)
     np.add.at(cost, variables, factors if least else -factors)
-    tight = tightened(program)
+    until = time.monotonic() + seconds
+    tight = tightened(program, until)
     if tight is None:
         raise InfeasibleError
     # the largest size of the objective over the ranges, which SMALL is a share of
@@ -371,7 +372,7 @@ def optimum(
     sizes = [abs(float(cost[at] @ end[at])) for end in ends if len(at := np.flatnonzero(cost))]
     largest = max(sizes, default=0.0)
     search = Search(tight, cost, tolerance, largest if math.isfinite(largest) else 1.0)
-    return _Run(search, 1.0 if least else -1.0).on(seconds, watch)
+    return _Run(search, 1.0 if least else -1.0).run(until, watch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,7 +383,10 @@ class _Run:
     sign: float
 
     def on(self, seconds: float, watch: Watch | None = None) -> End:
-        end = self.search.run(time.monotonic() + seconds, watch)
+        return self.run(time.monotonic() + seconds, watch)
+
+    def run(self, until: float, watch: Watch | None = None) -> End:
+        end = self.search.run(until, watch)
         if end.bound == math.inf:
             raise InfeasibleError
         value = None if end.value is None else self.sign * end.value

@@ -62,11 +62,14 @@ class Least(NamedTuple):
 def least(
     cost: np.ndarray, program: LinearProgram, until: float = math.inf, *, finely: bool = False
 ) -> Least:
-    """Minimise ``cost @ x`` and prove the minimum; ``until``: a moment of the monotonic clock.
+    """Minimise ``cost @ x`` and prove the minimum; ``until``: a moment of the monotonic clock, after which
+    nothing is solved or proved, as to hand a large program to the solver takes a second.
 
     ``finely``: whether the point is refined even if it is accurate enough for the bound, for its cost.
     Points that violate rows or ranges are improved by iterative refinement (Gleixner and others 2016).
     """
+    if time.monotonic() > until:
+        return Least(-math.inf)
     scaled, unit = program.scaled()
     costs = cost * unit
     largest = np.abs(costs[(program.lower != 0) | (program.upper != 0)]).max(initial=0.0)
