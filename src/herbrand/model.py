@@ -704,7 +704,8 @@ class Model:
         possible = all(text in own for text in query)
         question = read_question(queries, program.signature, program.facts, map, possible)
         if asked:
-            refuse_weighted("infer", asked, knowledge.resting_on_weights(given, named))
+            draws, resting = self._knowledge.draws, knowledge.resting_on_weights(given, named)
+            refuse_weighted("this command" if draws else "infer", asked, resting, beside_choices=draws)
         return program, question
 
     def _repr_svg_(self) -> str:

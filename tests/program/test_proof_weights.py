@@ -85,6 +85,17 @@ def test_a_proof_with_a_weight_contradicts_nothing() -> None:
         hb.Model(hb.parse(DECLARED + 'not path("a", "c")')).infer("open_one(x)")
 
 
+def test_beside_choices_no_other_algebra_is_advised() -> None:
+    """A theory with choices has one algebra, so that ``query --algebra probability`` refused it again."""
+    model = hb.Model(hb.parse(f"{WEIGHTED}predicate rain\n0.2 :: rain"))
+    for ask in (model.infer, model.query):
+        with pytest.raises(
+            UnsupportedError, match=r"this command does not count: facts of edge have"
+        ) as error:
+            ask('path("a", x)')
+        assert str(error.value).endswith("state by choices, such as 0.3 :: p(x), what has a weight")
+
+
 @pytest.mark.parametrize("more", ["", "near(x, y) :- path(x, y)\n"])
 def test_choices_rest_on_weights_as_rules_do(more: str) -> None:
     """Below a choice alone, with no rule on the way, the weight went unseen: 0.2 where it is 0.2 of 0.5."""
