@@ -100,9 +100,13 @@ def smallest_contradiction(ground: Ground, satisfiable: Satisfiable) -> Contradi
     """Error that names statements which no world satisfies, none of which can be left out; None if some
     world satisfies all."""
     needed = contradicting(ground, satisfiable)
-    if needed is None:
-        return None
-    return ContradictionError([_mistake(ground, number, len(needed)) for number in needed] or _facts())
+    return None if needed is None else naming(ground, needed)
+
+
+def naming(ground: Ground, needed: Collection[int], beside: str = "the facts") -> ContradictionError:
+    """Error that names these statements, which no world satisfies; ``beside``: what holds in every world."""
+    named = [_mistake(ground, number, len(needed), beside) for number in needed]
+    return ContradictionError(named or _facts())
 
 
 def smallest_in_cells(
@@ -133,26 +137,36 @@ def contradicting(
             graph = graph._replace(unary=unary)
         return satisfiable(graph, ground.atoms.count)
 
-    needed = list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
+    needed = hard_statements(ground)
     if has_worlds(needed):
         return None
     return smallest(needed, lambda kept: not has_worlds(kept))
 
 
-def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
-    """Factor graph of these hard statements and of the facts."""
+def hard_statements(ground: Ground) -> list[int]:
+    """Numbers of the hard statements that have groundings."""
+    return list(dict.fromkeys(t.template.statement for t in ground.templates if t.template.weight is None))
+
+
+def only_hard(ground: Ground, statements: Collection[int]) -> Ground:
+    """The ground program with these hard statements alone."""
     templates = tuple(
         template
         for template in ground.templates
         if template.template.weight is None and template.template.statement in statements
     )
-    return ground_graph(replace(ground, templates=templates), by_formula=False).graph
+    return replace(ground, templates=templates)
 
 
-def _mistake(ground: Ground, number: int, count: int) -> Mistake:
+def _hard_graph(ground: Ground, statements: Collection[int]) -> FactorGraph:
+    """Factor graph of these hard statements and of the facts."""
+    return ground_graph(only_hard(ground, statements), by_formula=False).graph
+
+
+def _mistake(ground: Ground, number: int, count: int, beside: str) -> Mistake:
     statement = ground.program.statements[number]
     text = statement_text(statement)
-    message = f"with the facts, no world satisfies {together(count)}"
+    message = f"with {beside}, no world satisfies {together(count)}"
     return Mistake(message if statement.span else f"{message}: {text}", statement.span)
 
 

@@ -288,6 +288,55 @@ def test_auto_says_that_hard_statements_hold_in_no_world() -> None:
         hb.Model(hb.parse(f"{ORDERS}hard: before(1, 2)\nhard: before(2, 1)")).infer()
 
 
+BY_A_RULE = """
+0.3 :: rain
+0.2 :: wind
+wet :- rain
+[wet] hard: wet
+[dry] hard: not rain
+[other] hard: wind or rain
+"""
+BY_COUNTS = """
+type task = {"dig", "build"}
+type person = {"anna", "bob"}
+predicate does(person, task)
+predicate takes(task, hours): observed
+takes("dig", 3)
+takes("build", 2)
+[wet] hard: count(x: does(x, t)) = 1
+[dry] hard: sum(h, t: does(x, t), takes(t, h)) <= 2
+[other] hard: does("anna", "build") or does("bob", "build")
+"""
+
+
+@pytest.mark.parametrize("most_probable", [False, True])
+@pytest.mark.parametrize("text", [BY_A_RULE, BY_COUNTS])
+def test_hard_statements_that_rules_or_counts_make_contradictory_are_named(
+    text: str, most_probable: bool
+) -> None:
+    with pytest.raises(ContradictionError) as error:
+        hb.Model(hb.parse(text)).infer(map=most_probable)
+    told = str(error.value)
+    assert "with the facts, choices and rules, no world satisfies these 2 statements together" in told
+    assert "[wet]" in told and "[dry]" in told and "[other]" not in told
+
+
+def test_where_it_takes_long_to_find_a_smallest_set_every_hard_statement_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("herbrand.engines.circuit.engine.BLAMING", -1.0)
+    with pytest.raises(ContradictionError) as error:
+        hb.Model(hb.parse(BY_A_RULE)).infer()
+    assert str(error.value).count("together; this is one of them") == 3
+
+
+def test_choices_that_leave_no_world_blame_no_hard_statement() -> None:
+    text = 'predicate c in {"x", "y"}\npredicate d\n1 :: c = "x"\n1 :: c = "y"\n0.3 :: d\nhard: d'
+    with pytest.raises(ContradictionError, match="together with the choices and what rules derive") as error:
+        hb.Model(hb.parse(text)).infer(["c", "d"])
+    assert "hard: d" not in str(error.value)
+
+
 def test_the_clock_is_asked_while_formulas_become_constraints() -> None:
     """A second may pass at each look: all factors were taken before the first."""
     model = hb.Model(hb.parse("type p = 1..40\npredicate f(p, p)\n1: f(x, y) => f(y, x)"))

@@ -33,9 +33,16 @@ from herbrand.engines.circuit.network_samples import NetworkSamples
 from herbrand.engines.circuit.sampling import by_choices, by_circuit, drawn, drawn_atom, kept_worlds
 from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
-from herbrand.engines.contradiction import smallest_in_cells
+from herbrand.engines.contradiction import (
+    every_hard_statement,
+    hard_statements,
+    naming,
+    only_hard,
+    smallest_in_cells,
+)
 from herbrand.engines.engine import Cost, Prepared, Refusal, Settings
 from herbrand.engines.reading import ExplainedAtom, listed_tables, queried_codes
+from herbrand.engines.smallest_set import smallest
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
@@ -43,7 +50,7 @@ from herbrand.language.show import show_formula
 from herbrand.language.syntax import Choice
 from herbrand.program.evidence import Evidence
 from herbrand.program.expansion import instances
-from herbrand.program.ground import MOST_GROUNDINGS, ground, refuse_long_answer
+from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground, refuse_long_answer
 from herbrand.program.lower import cell_count, in_cells, refuse_many_cells
 from herbrand.program.normal_form import has_many_cases
 from herbrand.program.program import Program
@@ -61,6 +68,9 @@ theory without choices: about a second. It tries only where most groundings are 
 PATIENCE, EARLY = 5.0, 0.25
 """Seconds, or the share of the time left if that is less, for which a circuit is compiled before bounds
 begin."""
+
+BLAMING = 5.0
+"""Seconds for the search for a smallest set of hard statements that contradict each other."""
 
 
 @quickly_made
@@ -436,12 +446,34 @@ def _left_out(state: CircuitState, likeliest: bool) -> float:
 
 
 def _contradiction(worlds: Worlds) -> ContradictionError:
-    """The error that names a minimal set of evidence, or of hard statements, that holds in no world."""
+    """The error that names a minimal set of evidence, or of hard statements, that holds in no world; every
+    hard statement if the search takes longer than ``BLAMING``."""
     needed = worlds.made.smallest_evidence(worlds.budget)
     if needed:
         return impossible_evidence(needed)
-    satisfiable = _satisfiable(worlds.budget)
-    return smallest_in_cells(worlds.ground, worlds.budget, satisfiable) or ContradictionError(
+    grounded, budget = worlds.ground, worlds.budget.at_most(BLAMING)
+    try:
+        by_facts = smallest_in_cells(grounded, budget, _satisfiable(budget))
+        return by_facts or _smallest_derived(grounded, budget)
+    except BudgetError:
+        return every_hard_statement(grounded.program)
+
+
+def _smallest_derived(grounded: Ground, budget: Budget) -> ContradictionError:
+    """The error that names a minimal set of hard statements that contradict each other where choices, rules
+    and counts derive atoms; it names none where these leave no world by themselves."""
+
+    def impossible(kept: Sequence[int]) -> bool:
+        worlds = Worlds(only_hard(grounded, kept), budget)
+        worlds.solve(worlds.stated)
+        worlds.add_formulas()
+        return not is_possible(worlds.net, budget)
+
+    everything = hard_statements(grounded)
+    needed = smallest(everything, impossible) if impossible(everything) else []
+    if needed:
+        return naming(grounded, needed, "the facts, choices and rules")
+    return ContradictionError(
         "no world satisfies the hard statements together with the choices and what rules derive"
     )
 
