@@ -30,12 +30,17 @@ def table() -> str:
 
 
 def _line(options: list[Option]) -> str:
-    first = options[0]
-    metavar = "" if isinstance(first.kind, Flag) else f" {_metavar(first)}"
+    written = _written(options[0])
+
+    def says(option: Option) -> str:
+        """Its meaning, behind the name of its value where that is another; an example is no name."""
+        other = _written(option) != written and " " not in option.metavar
+        return f"`{_written(option)}`, {_says(option)}" if other else _says(option)
+
     commands = " ".join(name for name in COMMANDS if any(name in option.commands for option in options))
     pages = "".join(f" ([more]({option.page}))" for option in options if option.page)
-    says, used_by = (_apart((option, text(option)) for option in options) for text in (_says, _used_by))
-    return f"| `{first.flag}{metavar}` | {commands} | {says}{pages} | {used_by} |\n"
+    said, used_by = (_apart((option, text(option)) for option in options) for text in (says, _used_by))
+    return f"| `{written}` | {commands} | {said}{pages} | {used_by} |\n"
 
 
 def _apart(texts_of: Iterable[tuple[Option, str]]) -> str:
@@ -46,6 +51,11 @@ def _apart(texts_of: Iterable[tuple[Option, str]]) -> str:
     (first, _), *others = texts.items()
     with_commands = [f"{', '.join(commands)}: {text}" for text, commands in others if text]
     return "; ".join([first, *with_commands] if first else with_commands)
+
+
+def _written(option: Option) -> str:
+    """The option with what follows it, such as ``--resume FILE``."""
+    return option.flag if isinstance(option.kind, Flag) else f"{option.flag} {_metavar(option)}"
 
 
 def _metavar(option: Option) -> str:
