@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ from scipy.optimize import linear_sum_assignment
 
 import herbrand as hb
 from herbrand.answers.marginals import Marginals
+from herbrand.budget import Budget
+from herbrand.engines.highs import Optimum, optimum
 from herbrand.engines.integer.engine import exclusive_place
 from herbrand.errors import ContradictionError, HerbrandError
 from herbrand.program.evidence import Evidence
@@ -144,3 +148,22 @@ def test_what_is_known_alone_is_exact(sign: int) -> None:
     found = hb.Model(hb.parse(text)).infer(map=True, engine="integer")
     assert found.log_weight == pytest.approx(0.1 - 1.2 * sign)
     assert (found.guarantee.value, found.status.converged) == ("exact", True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "part", "most"), [(None, 1e9, 300.0), (None, 60.0, 60.0), (400.0, 60.0, 60.0)]
+)
+def test_the_solver_stops_where_its_part_of_the_time_does(
+    limit: float | None, part: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the five seconds of lint's search; only the limit of the whole call counted."""
+    given: list[float] = []
+
+    def solved(*program: Any, seconds: float, **options: Any) -> Optimum:
+        given.append(seconds)
+        return optimum(*program, seconds=seconds, **options)
+
+    monkeypatch.setattr("herbrand.engines.integer.engine.optimum", solved)
+    budget = Budget(seconds=limit) if part > most else Budget(seconds=limit).at_most(part)
+    hb.Model(hb.parse(ONE_TO_ONE + '0.5: m("a", "b")')).infer(map=True, engine="integer", within=budget)
+    assert given and all(most - 20 < seconds <= most for seconds in given)

@@ -184,9 +184,8 @@ class Integer:
         )
 
     def _solved(self, linear: Linear) -> Optimum:
-        seconds = (
-            SECONDS if self.budget.seconds is None else max(0.1, self.budget.seconds - self.budget.elapsed)
-        )
+        left = self.budget.seconds_left
+        seconds = SECONDS if left == math.inf else max(0.1, left)
         if not linear.variable_count:  # every atom is known
             return Optimum(infeasible=False, point=np.empty(0), bound=0.0)
         cost, whole = -np.concatenate(linear.objective), np.concatenate(linear.whole)
