@@ -304,9 +304,14 @@ class Budget:
         return math.inf if self.until == math.inf else max(self.until - self.clock(), 0.0)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether it ends: by the time limit of the call, or as a part of the time."""
+        return self.until < math.inf
+
+    @property
     def ended(self) -> bool:
         """Whether the time is over; for loops that can return a partial result."""
-        return self.until < math.inf and self.clock() >= self.until
+        return self.is_limited and self.clock() >= self.until
 
     def check(self) -> None:
         """Raise an error if the time is over or the process has grown beyond the memory."""

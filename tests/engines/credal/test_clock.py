@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import herbrand as hb
 from herbrand.budget import Budget
+from herbrand.engines.credal import interval
 from herbrand.engines.credal.branch_and_bound import End
 from herbrand.errors import OutOfTimeError
 from tests.language.test_clock import Clock
@@ -72,3 +75,18 @@ def test_what_vertices_leave_open_is_searched_on_as_a_program(monkeypatch: pytes
     assert found.guarantee == "exact"
     (row,), (expected,) = found.rows(), known.rows()
     assert (row.lower, row.upper) == pytest.approx((expected.lower, expected.upper), abs=1e-5)
+
+
+def test_a_search_ends_with_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took half a minute for each end where the call itself had no limit."""
+    seconds: list[float] = []
+
+    def watched(part: Any, query: Any, clock: interval.Clock, *others: Any, **options: Any) -> interval.Ends:
+        seconds.append(clock.seconds())
+        return interval.ends_of(part, query, clock, *others, **options)
+
+    monkeypatch.setattr("herbrand.engines.credal.exact.ends_of", watched)
+    model = hb.Model(hb.parse(PAIRS))
+    part = Budget().at_most(10.0)
+    model.bound('P(a("u") and a("v"))', engine="exact", independence="none", within=part)
+    assert seconds and max(seconds) <= 10.0

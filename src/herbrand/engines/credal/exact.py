@@ -203,7 +203,7 @@ class Exact:
     @property
     def _searching(self) -> Budget:
         """The budget; without a time limit, the same with that of one end's search."""
-        return self.budget.at_most(SECONDS_AN_END) if self.budget.seconds is None else self.budget
+        return self.budget if self.budget.is_limited else self.budget.at_most(SECONDS_AN_END)
 
     def _search_on(
         self, asked: NetworkQuestion, queries: Sequence[BoundQuery], all_ends: list[Ends | None], clock: Clock
@@ -212,7 +212,7 @@ class Exact:
 
         Nothing without a time limit: then each search had its own.
         """
-        if self.budget.seconds is None:
+        if not self.budget.is_limited:
             return
         while still := [
             (number, least)
@@ -232,7 +232,7 @@ class Exact:
                     all_ends[number] = ends.searched_on(least, seconds)
 
     def _clock(self) -> Clock:
-        if self.budget.seconds is None:
+        if not self.budget.is_limited:
             return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
         return Clock(until=time.monotonic() + self.budget.seconds_left, tolerance=self.tolerance)
 

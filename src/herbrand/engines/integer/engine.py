@@ -184,8 +184,7 @@ class Integer:
         )
 
     def _solved(self, linear: Linear) -> Optimum:
-        left = self.budget.seconds_left
-        seconds = SECONDS if left == math.inf else max(0.1, left)
+        seconds = max(0.1, self.budget.seconds_left) if self.budget.is_limited else SECONDS
         if not linear.variable_count:  # every atom is known
             return Optimum(infeasible=False, point=np.empty(0), bound=0.0)
         cost, whole = -np.concatenate(linear.objective), np.concatenate(linear.whole)
