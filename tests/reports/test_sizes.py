@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
 from herbrand.engines.engine import Cost, Refusal
-from herbrand.errors import ContradictionError, LanguageError
+from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
 from herbrand.language.syntax import Theory
 from herbrand.reports.sizes import MOST_ROWS
 from tests.laws import tries
@@ -103,6 +103,17 @@ def test_what_rules_derive_is_counted() -> None:
     found = told(text, {"road": [("a", "b"), ("b", "c")]})
     sizes = {row["predicate"]: (row["atoms"], row["latent"], row["world"]) for row in found["predicates"]}
     assert sizes == {"near": (9, 0, "closed"), "road": (9, 0, "closed"), "good": (3, 3, "open")}
+
+
+def test_no_engine_runs_what_infer_refuses_before_any() -> None:
+    """Sizes are told without the rules then; the engines were told to run it, as if there were no rules."""
+    model = hb.Model(hb.parse('predicate o(k)\npredicate p(k)\no("u")\np(x) :- o(x)\n1.0: p(x)'))
+    with pytest.raises(UnsupportedError) as refused:
+        model.infer()
+    report = hb.size_report(model)
+    assert [(size.predicate, size.atoms) for size in report.predicates] == [("o", 1), ("p", 1)]
+    assert {row["possible"] for row in report.to_dict()["engines"]} == {False}
+    assert {row["reason"] for row in report.to_dict()["engines"]} == {refused.value.mistakes[0].message}
 
 
 @pytest.mark.parametrize(

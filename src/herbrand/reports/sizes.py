@@ -184,10 +184,10 @@ def size_report(
     on_database = model.on is not None
     too_large = None if on_database else facts_too_large(model.cells, budget)
     if model.on is None and too_large is None:
-        program, question = _measured_program(model, budget, cost_question)
+        program, question, error = _measured_program(model, budget, cost_question)
         evidence: Evidence = Evidence(program)
-        engines = _inference(program, Settings(budget), question)
-        if not states_bounds(program) and not any(
+        engines = _inference(program, Settings(budget), question, error)
+        if not (error or states_bounds(program)) and not any(
             isinstance(estimate, Cost) for estimate in engines.values()
         ):
             engines, on_database = _ON_DATABASE.measured_instead(
@@ -235,11 +235,14 @@ def _with_worlds(program: Program) -> Signature:
     return replace(program.signature, predicates=predicates)
 
 
-def _inference(program: Program, settings: Settings, question: Question) -> dict[str, Cost | Refusal]:
-    """Cost or refusal of every engine of ``infer``."""
+def _inference(
+    program: Program, settings: Settings, question: Question, error: UnsupportedError | None
+) -> dict[str, Cost | Refusal]:
+    """Cost or refusal of every engine of ``infer``; ``error``: what refuses the program before any engine."""
     if states_bounds(program):
-        why = "infer cannot use probability bounds: leave them out by --ignore bounds"
-        return dict.fromkeys(INFERENCE, Refusal(UnsupportedError(why)))
+        error = UnsupportedError("infer cannot use probability bounds: leave them out by --ignore bounds")
+    if error is not None:
+        return dict.fromkeys(INFERENCE, Refusal(error))
     if program.uncertain:
         first, signature = program.uncertain[0], program.signature
         refused = {name: Refusal(unusable_by(name, first, signature)) for name in INFERENCE}
@@ -284,12 +287,15 @@ def _engine_rows(engines: Mapping[str, Cost | Refusal]) -> list[dict[str, Any]]:
     ]
 
 
-def _measured_program(model: Model, budget: Budget, question: CostQuestion) -> tuple[Program, Question]:
-    """The program with all derived atoms, if the rules derive from facts only; else without rules."""
+def _measured_program(
+    model: Model, budget: Budget, question: CostQuestion
+) -> tuple[Program, Question, UnsupportedError | None]:
+    """The program with all derived atoms; without rules, and with the error, if these cannot be used, such as
+    a rule that derives from an open predicate."""
     try:
-        return model.measured(budget, question.queries, question.given)
-    except UnsupportedError:
-        return model.measured(budget, question.queries, question.given, derived=False)
+        return *model.measured(budget, question.queries, question.given), None
+    except UnsupportedError as error:
+        return *model.measured(budget, question.queries, question.given, derived=False), error
 
 
 def _possible_and_cost(estimate: Cost | Refusal) -> tuple[str, str]:
