@@ -139,6 +139,28 @@ def test_tied_atoms_of_which_one_is_not_known_are_refused() -> None:
         model.learn("pseudo-likelihood", target=["f"], latent=["f"])
 
 
+def test_groundings_with_an_unknown_atom_are_left_out_beside_tied_atoms() -> None:
+    """Loops about f itself are not tied, and no fact lists them: only pairs of people are learned from."""
+    declared = 'type person = {"a", "b", "c"}\npredicate s(person)\npredicate f(person, person)'
+    theory = f"{declared}\n?: f(x, y)\n?: s(x) and s(y) and f(x, y)"
+    pairs = [f"{negation}f({x}, {y})" for negation, x, y in PAIRS]
+    known = "\n".join(['s("a")', 's("b")', *pairs])
+    found = hb.Model(hb.parse(f"{theory}\nhard: f(x, y) => f(y, x)\n{known}")).learn(
+        "pseudo-likelihood", target=["f"], latent=["f"]
+    )
+    without_loops = f"hard: f(x, y) => f(y, x)\nhard: not f(x, x)\n{known}"
+    closed = hb.Model(hb.parse(f"{theory}\n{without_loops}")).learn("pseudo-likelihood", target=["f"])
+    assert found.metrics["atoms"] == 3
+    assert [w.weight for w in found.weights] == pytest.approx([w.weight for w in closed.weights], abs=1e-9)
+
+
+PAIRS = [
+    (negation, *pair)
+    for negation, one, other in [("", '"a"', '"b"'), ("not ", '"a"', '"c"'), ("", '"b"', '"c"')]
+    for pair in [(one, other), (other, one)]
+]
+
+
 T = ("c1", "c2")
 UNIVERSE = Universe(
     {"t": T}, {"p": (("t",), None), "q": (("t",), None), "f": (("t", "t"), None), "r": ((), None)}

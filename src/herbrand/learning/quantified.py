@@ -8,7 +8,7 @@ changes the count by the changes below. Ground atoms need not be distinct: one m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,7 @@ def _evaluated(
     atoms = LatentAtoms(example.hidden, budget)
     ground = ground_template(template, example.hidden, atoms, budget)
     labels = _labels(template, example, atoms)
+    ground = _labelled(ground, labels)
     leaders = Leaders.nobody(atoms.count) if leaders is None else leaders
     truths = _Evaluation(labels, atoms.value_counts, leaders).conjunction(ground.conjunction)
     if template.weight is None and ground.multiplicity and truths.holds.any():
@@ -79,12 +80,23 @@ def _labels(template: Template, example: Example, atoms: LatentAtoms) -> np.ndar
     labels = np.full(atoms.count, LATENT)
     for predicate in template.predicates & set(atoms.codes):
         labels[atoms.places(predicate)] = own = example.labels(predicate, atoms.codes[predicate])
-        if (own == LATENT).any():
+        if template.conjunction.blocks and (own == LATENT).any():
             raise UnsupportedError(
                 f"a quantifier ranges over atoms of {predicate}, and not all of them are known",
                 hint="learn through latent predicates by --method layers, or list their facts",
             )
     return labels
+
+
+def _labelled(ground: GroundTemplate, labels: np.ndarray) -> GroundTemplate:
+    """Drop the rows with an unlabelled atom. Blocks have none, and rows of their pieces refer to all rows."""
+    if ground.conjunction.blocks:
+        return ground
+    atoms = ground.conjunction.atoms
+    is_known = np.append(labels != LATENT, True)  # the last one is for SATISFIED, which is -1
+    known = is_known[atoms].all(axis=1)
+    kept = replace(ground.conjunction, atoms=atoms[known], origin=ground.conjunction.origin[known])
+    return replace(ground, conjunction=kept, weight_rows=ground.weight_rows[known])
 
 
 @dataclass(frozen=True, eq=False)
