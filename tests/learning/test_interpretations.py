@@ -122,6 +122,13 @@ def test_starts_are_kept(tmp_path: Path) -> None:
     assert _numbers(needed) == {"? :: a": 0.5}
 
 
+def test_a_start_of_0_ends_at_0_exactly_whatever_else_is_learned(tmp_path: Path) -> None:
+    """Circuits take 1e-300 for 0, which is no probability to write into a theory."""
+    program = "t(0.0)::a. t(0.3)::b; t(0.9)::c. d :- a. d :- b."
+    examples = "evidence(d).\n---\nevidence(d, false).\nevidence(b, false).\n---\nevidence(c)."
+    assert _learned(tmp_path, program, examples).text.startswith("0.0 :: a\n")
+
+
 @pytest.mark.parametrize(
     "observed", ["evidence(a(X), false).", "evidence(a(1)) :- d(1).", "evidence(\\+a(_))."]
 )

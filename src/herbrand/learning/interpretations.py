@@ -73,6 +73,8 @@ STEADY, ROUNDING = 1e-3, 1e-13
 """A probability that grows by more than this share, and by more than rounding explains, has not converged."""
 SMALLEST = 1e-300
 """Replaces a probability of 0 within a circuit, where its logarithm must be finite."""
+RAISED = 1e-290
+"""A learned probability below this is 0: it was raised to SMALLEST in a circuit, and no world needed it."""
 
 Group = tuple[int, tuple[Value, ...]]
 """Number of a statement in its theory, and the values of ``?[x]``."""
@@ -388,7 +390,8 @@ def _shared(
         free = counts[group][np.append(places, True)]
         shared[group] = own.copy()
         if free.sum() > 0:
-            shared[group][places] = (1 - own[~places].sum()) * free[:-1] / free.sum()
+            learned_shares = (1 - own[~places].sum()) * free[:-1] / free.sum()
+            shared[group][places] = np.where(learned_shares < RAISED, 0.0, learned_shares)
     return shared
 
 
