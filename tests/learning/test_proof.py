@@ -158,6 +158,20 @@ def test_features_are_what_rules_lead_to() -> None:
     assert unseen["sport"] > 0.8
 
 
+def test_proofs_are_chosen_where_only_facts_of_a_learned_predicate_have_weights() -> None:
+    theory = hb.parse(
+        "predicate said(person, word): observed\npredicate tone(word): learned\npredicate good(person)\n"
+        "good(x) :- said(x, w), tone(w)"
+    )
+    facts = {"said": [("ann", "fine"), ("bob", "poor")], "good": ["ann"]}
+    found = hb.Model(theory, facts).learn()
+    assert (found.method, found.reason) == (
+        "proof",
+        "only facts of learned predicates have weights to be learned",
+    )
+    assert found.text == hb.Model(theory, facts).learn("proof").text
+
+
 def test_rule_features_of_the_original(tmp_path: Path) -> None:
     """``{f(W) : hasWord(X,W)}`` and ``{r}`` of a .ppr file are learned like any predicate."""
     (tmp_path / "t.ppr").write_text(

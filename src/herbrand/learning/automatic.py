@@ -1,5 +1,5 @@
 """The method that ``learn`` chooses by default: likelihood if it is cheap, else pseudo-likelihood; proof if
-only rules have weights to be learned.
+only rules, or facts of ``learned`` predicates, have weights to be learned.
 
 The likelihood is the proper objective: it also learns from atoms that hard statements tie, and sums out what
 is hidden. Each step needs exact counts, however. Whether they are cheap is decided by their estimated cost,
@@ -39,9 +39,9 @@ CHEAP = 3e7
 
 def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningSettings) -> Learning:
     """Learn by likelihood if it is cheap, or if pseudo-likelihood cannot learn from these worlds."""
-    if _rules_alone(theory, settings.relearn):
+    if of_proofs := _weights_of_proofs(theory, settings.relearn):
         learned = imported(PROOF)(theory, worlds, aim, settings)
-        return replace(learned, reason="only rules have weights to be learned")
+        return replace(learned, reason=f"only {of_proofs} have weights to be learned")
     if not _used_by("likelihood", settings):
         return imported(PSEUDO_LIKELIHOOD)(theory, worlds, aim, settings)
     try:
@@ -59,11 +59,15 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     return replace(learned, reason=refused.mistakes[0].message)
 
 
-def _rules_alone(theory: Theory, relearn: bool) -> bool:
-    """True if only weights of rules are to be learned."""
-    formulas = any(isinstance(s.weight, Learned) or relearn for s in weight_statements(theory))
-    numbered = any(isinstance(r.weight, Learned) or (relearn and r.weight is not None) for r in theory.rules)
-    return numbered and not formulas
+def _weights_of_proofs(theory: Theory, relearn: bool) -> str:
+    """What alone has weights to learn, if that is rules or facts of ``learned`` predicates; else empty."""
+    if any(isinstance(s.weight, Learned) or relearn for s in weight_statements(theory)):
+        return ""
+    if any(isinstance(r.weight, Learned) or (relearn and r.weight is not None) for r in theory.rules):
+        return "rules"
+    if any(predicate.role == "learned" for predicate in theory.predicates):
+        return "facts of learned predicates"
+    return ""
 
 
 def _used_by(method: str, settings: LearningSettings) -> bool:
