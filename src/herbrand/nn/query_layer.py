@@ -459,7 +459,8 @@ class QueryLayer(Layer):
     def answers(self, inputs: Sequence[Sequence[int]], scores: Mapping[str, Tensor] | None = None) -> Table:
         """Answers that have proofs: columns (question, an index for each asked variable), and their weights.
 
-        ``inputs``: for each question the indices of the given constants; ``scores`` as in a call.
+        ``inputs``: for each question the indices of the given constants; ``scores`` as in a call. Only for
+        layers of the algebra ``count``.
         """
         if self.algebra != COUNT:
             raise UnsupportedError(
