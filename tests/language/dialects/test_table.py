@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import herbrand as hb
 from herbrand.errors import HerbrandError, LanguageError, UnsupportedError
 from herbrand.language.check import check
 from herbrand.language.dialects import (
@@ -85,6 +86,18 @@ def test_facts_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("p\ta\t2")
     (rows,) = read_facts_file(tmp_path / "a.txt", "cfacts")
     assert rows.numbers == (2.0,)
+
+
+@pytest.mark.parametrize("is_table", [True, False])
+def test_the_theory_has_the_numbers_of_arguments_of_a_cfacts_file(tmp_path: Path, is_table: bool) -> None:
+    """All rows end in a number: without the theory, it would be their weight."""
+    theory, facts = tmp_path / "theory.hb", tmp_path / "world.cfacts"
+    declared = "type n = number\npredicate less(n, n): observed\npredicate long(p): observed\n"
+    theory.write_text(f"{declared}predicate both(n)\nboth(x) :- less(x, y), long(p)")
+    facts.write_text("less\t1\t2\nless\t2\t3.5\nlong\tann\t3\n")
+    model = hb.Model(theory, facts) if is_table else hb.Model([theory, facts])
+    assert [answer.bindings for answer in model.query("less(x, y)")] == [{"x": 1, "y": 2}, {"x": 2, "y": 3.5}]
+    assert [answer.weight for answer in model.query("long(p)")] == [3.0]
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ class DialectFile(FileSource):
 
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         valued = [name for name, known in reading.predicates.items() if known.value_type is not None]
-        read = read_facts_file(self.path, many_valued=valued)
+        widths = {name: len(known.column_types) for name, known in reading.predicates.items()}
+        read = read_facts_file(self.path, many_valued=valued, widths=widths)
         tables = theory_tables(statement for statement in read if isinstance(statement, FactRows))
         for table in tables:
             table.textual = True  # constants of these formats are text, numbers too

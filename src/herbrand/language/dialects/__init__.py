@@ -16,7 +16,7 @@ Cancer(thing)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import isdir
 from pathlib import Path
@@ -57,9 +57,11 @@ class Dialect:
 
     ``endings``: endings of its files, or whole names. ``read`` takes a source and the folder of its file,
     ``read_folder`` a whole folder. ``read_facts`` takes a source and the names of the many-valued predicates,
-    whose last column is a value. ``facts``: name of the dialect in which the ground facts beside this one are
-    written; ``write`` leaves them out. ``tells_world``: whether declarations decide between open and closed
-    world; if not, facts decide. ``computes``: ``write`` can write arithmetic, and itself refuses the rest.
+    whose last column is a value; ``read_columns``, which replaces it where widths matter, a source and
+    the number of columns of each known predicate. ``facts``: name of the dialect in which the ground facts
+    beside this one are written; ``write`` leaves them out. ``tells_world``: whether declarations decide
+    between open and closed world; if not, facts decide. ``computes``: ``write`` can write arithmetic, and
+    itself refuses the rest.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Dialect:
     facts: str | None = None
     tells_world: bool = False
     computes: bool = False
+    read_columns: Callable[[Source, Mapping[str, int]], tuple[FactRows | TypeDeclaration, ...]] | None = None
 
     @property
     def reads_theories(self) -> bool:
@@ -86,9 +89,18 @@ class Dialect:
         """Read a source of the format; ``beside``: declarations of its facts' predicates and types."""
         if self.read is not None:
             return self.read(source, folder)
-        assert self.read_facts is not None
         declared = DeclaredColumns(beside)
-        return Theory(tuple(map(declared.typed, self.read_facts(source, declared.many_valued))))
+        read = self.facts_in(source, declared.many_valued, declared.widths)
+        return Theory(tuple(map(declared.typed, read)))
+
+    def facts_in(
+        self, source: Source, many_valued: Collection[str], widths: Mapping[str, int]
+    ) -> tuple[FactRows | TypeDeclaration, ...]:
+        """Read a source of facts; ``many_valued`` and ``widths``: those of known predicates."""
+        if self.read_columns is not None:
+            return self.read_columns(source, widths)
+        assert self.read_facts is not None
+        return self.read_facts(source, many_valued)
 
 
 def _only_source(read: Callable[[Source], Any]) -> Callable[[Source, Any], Any]:
@@ -143,6 +155,7 @@ for _dialect in (
         "cfacts",
         (".cfacts",),
         read_facts=_only_source(_own("tensorlog.facts:read_cfacts")),
+        read_columns=_own("tensorlog.facts:read_cfacts"),
         write_facts=_own("tensorlog.writer:write_cfacts"),
     ),
     Dialect(
@@ -254,16 +267,19 @@ def _with_world(dialect: Dialect, theory: Theory) -> Theory:
 
 @collector_paused()
 def read_facts_file(
-    path: str | Path, dialect: str | None = None, many_valued: Collection[str] = ()
+    path: str | Path,
+    dialect: str | None = None,
+    many_valued: Collection[str] = (),
+    widths: Mapping[str, int] | None = None,
 ) -> tuple[FactRows | TypeDeclaration, ...]:
     """Read the facts of a ``.db``, ``.cfacts`` or benchmark ``facts`` file, and the types that it lists.
 
-    The last column of a ``many_valued`` predicate is its value.
+    The last column of a ``many_valued`` predicate is its value. ``widths``: numbers of columns of known
+    predicates, without weights.
     """
     path = Path(path)
     chosen = dialect_of(path, dialect, lambda row: row.read_facts is not None)
-    assert chosen.read_facts is not None
-    return chosen.read_facts(read_source(path), many_valued)
+    return chosen.facts_in(read_source(path), many_valued, widths or {})
 
 
 def write(theory: Theory, signature: Signature, dialect: str, beside: Sequence[str] = ()) -> str:

@@ -22,7 +22,8 @@ _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class DeclaredColumns:
-    """Column kinds of declared predicates; ``many_valued``: predicates whose last column is a value."""
+    """Column kinds of declared predicates; ``many_valued``: predicates whose last column is a value;
+    ``widths``: the number of columns of each predicate."""
 
     def __init__(self, declared: Iterable[PredicateDeclaration | TypeDeclaration]) -> None:
         declared = tuple(declared)
@@ -38,6 +39,7 @@ class DeclaredColumns:
         self._are_numbers = {
             statement.name: _columns_of_numbers(statement, numeric) for statement in predicates
         }
+        self.widths = {name: len(columns) for name, columns in self._are_numbers.items()}
 
     def typed(self, statement: FactRows | TypeDeclaration) -> FactRows | TypeDeclaration:
         """The rows with numbers in columns of numbers; other texts stay, for the checker to refuse."""

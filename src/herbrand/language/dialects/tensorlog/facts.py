@@ -1,10 +1,10 @@
 """Reader of ``.cfacts`` files: ground facts in columns, with weights.
 
 Takes a source; returns facts as columns. The last column is a weight where a predicate's rows have one column
-more than it has arguments. The number of arguments is the one that a comment declares; else the width of the
-narrowest rows of which not all end in a number; else the least width if there are several; else one less than
-the width, so that the number at the end is a weight, but at least 1. Weights of repeated facts are added, and
-a fact without a weight has weight 1.
+more than it has arguments. The number of arguments is the one that a comment declares; else that of the
+theory, if the rows fit it; else the width of the narrowest rows of which not all end in a number; else the
+least width if there are several; else one less than the width, so that the number at the end is a weight, but
+at least 1. Weights of repeated facts are added, and a fact without a weight has weight 1.
 
 >>> text = "likes\\tann\\tbob\\nedge\\ta\\tb\\t0.5\\nedge\\ta\\tb\\t2\\n"
 >>> likes, edge = read_cfacts(Source("t.cfacts", text))
@@ -18,7 +18,7 @@ import math
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -50,17 +50,27 @@ class _Rows:
             return False
         return _NUMBERS.fullmatch("\n".join(self.columns[-1]) + "\n") is not None
 
+    def fit(self, arity: int) -> bool:
+        """Whether these can be rows of a predicate with so many arguments, with or without weights."""
+        return self.width == arity or (self.width == arity + 1 and self.all_end_in_numbers())
 
-def read_cfacts(source: Source) -> tuple[FactRows, ...]:
-    """Read the facts of a file, in order of each predicate's first one; mistakes are raised together."""
-    mistakes = Mistakes()
+
+def read_cfacts(source: Source, widths: Mapping[str, int] | None = None) -> tuple[FactRows, ...]:
+    """Read the facts of a file, in order of each predicate's first one; mistakes are raised together.
+
+    ``widths``: numbers of arguments of the theory's predicates.
+    """
+    mistakes, known = Mistakes(), widths or {}
     tables: list[PredicateRows] = []
     groups = grouped_lines(source.text, "\t" if "\t" in source.text else " ")
     comments = _COMMENT.finditer(source.text) if "#" in source.text else ()
     declarations = Declarations.of_comments(source, comments, mistakes)
     for functor, rows in _rows_by_functor(source, groups, mistakes).items():
         with mistakes.collecting():
-            tables += _tables(source, functor, rows, declarations.arity(functor))
+            arity = declarations.arity(functor)
+            if arity is None:
+                arity = _arity(rows, known.get(functor))
+            tables += _tables(source, functor, rows, arity)
     mistakes.raise_any()
     return tuple(table.fact_rows(source) for table in sorted(tables, key=lambda table: table.starts[0]))
 
@@ -143,19 +153,19 @@ def _in_columns(source: Source, rows: list[str], starts: Sequence[int], width: i
 # From rows to facts
 
 
-def _tables(
-    source: Source, functor: str, by_width: dict[int, _Rows], declared: int | None
-) -> list[PredicateRows]:
-    arity = _arity(by_width) if declared is None else declared
-    for width, rows in by_width.items():
-        weighted = width == arity + 1 and rows.all_end_in_numbers()
-        if width != arity and not weighted:
+def _tables(source: Source, functor: str, by_width: dict[int, _Rows], arity: int) -> list[PredicateRows]:
+    for rows in by_width.values():
+        if not rows.fit(arity):
             raise _misfit(source, functor, rows, arity, by_width)
     return _added_up(source, functor, by_width.get(arity), by_width.get(arity + 1))
 
 
-def _arity(by_width: dict[int, _Rows]) -> int:
-    """Number of arguments of a predicate by its rows, as the module's first paragraph states."""
+def _arity(by_width: dict[int, _Rows], known: int | None) -> int:
+    """Number of arguments of a predicate without a comment, as the module's first paragraph states.
+
+    ``known``: that of the theory. If rows do not fit it, the error comes later, with the declaration."""
+    if known is not None and all(rows.fit(known) for rows in by_width.values()):
+        return known
     without_weight = [width for width, rows in by_width.items() if not rows.all_end_in_numbers()]
     if without_weight:
         return min(without_weight)
