@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 
@@ -67,6 +69,20 @@ def with_editor(work: Callable[[Editor], Awaitable[None]]) -> None:
         await editor.stop()
 
     asyncio.run(asyncio.wait_for(session(), 60))
+
+
+def test_an_editor_that_shuts_the_server_down_sees_it_end_without_an_error() -> None:
+    messages = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    asked = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
+    server = [sys.executable, "-m", "herbrand", "lsp"]
+    ended = subprocess.run(server, input=asked, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b'"id":2' in ended.stdout.replace(b" ", b"")
 
 
 def place(part: str, after: int = 0) -> lsp.Position:
