@@ -178,13 +178,13 @@ def induce(
     """Learn rules for ``target`` from a folder of worlds, within ``budget`` minutes.
 
     ``theory``: declarations, facts that hold in every world, and rules that derive more predicates to learn
-    from. ``facts``: tables of facts that hold in every world, as a model takes them. ``noise``: share of the
-    target's labels that may be wrong; 0 asks for rules without errors. ``engine``: ``search``; ``nlm`` trains
-    a machine first; ``auto`` does so only if the search leaves errors. ``weights``: rules of the target get
-    weights, as ``proofs`` (``head :- body @ weight``) or as ``probabilities`` (``weight :: head :- body``).
-    ``resume``: a file that keeps the run, piece by piece; if it exists, the run resumes from it. ``header``
-    and ``note`` are those of a model. ``seed``: of all random choices. ``watch`` is called after each
-    step."""
+    from; the result keeps all but the facts. ``facts``: tables of facts that hold in every world, as a model
+    takes them. ``noise``: share of the target's labels that may be wrong; 0 asks for rules without errors.
+    ``engine``: ``search``; ``nlm`` trains a machine first; ``auto`` does so only if the search leaves errors.
+    ``weights``: rules of the target get weights, as ``proofs`` (``head :- body @ weight``) or as
+    ``probabilities`` (``weight :: head :- body``). ``resume``: a file that keeps the run, piece by piece; if
+    it exists, the run resumes from it. ``header`` and ``note`` are those of a model. ``seed``: of all random
+    choices. ``watch`` is called after each step."""
     check_all("induce", {"engine": engine, "target": target, "worlds": worlds})
     if engine not in ENGINES:
         raise UnsupportedError(f"there is no engine '{engine}' for induce", hint=" or ".join(ENGINES))

@@ -106,13 +106,14 @@ def mine(
 ) -> Mined:
     """Mine weighted rules for ``target``, or for each binary relation in turn, from one large world.
 
-    ``theory``: declarations, facts, and rules that derive more relations. ``facts``: tables, as a model takes
-    them. ``length``: most literals of a body. ``held_out``: triples that were left out, in the same form, to
-    measure link prediction on. A rule's weight is support / (derived pairs + 5); in queries with ``depth=1``,
-    the algebra ``max`` or ``independent`` (noisy-or) gives a triple's score. ``weights``: ``probabilities``
-    writes ``weight :: head :- body`` in place of ``head :- body @ weight``. ``resume``: a file that keeps the
-    rules, relation by relation; if it exists, the run resumes from it. ``header`` and ``note`` are those of a
-    model. ``seed``: of all random choices. ``watch`` is called with what is done and how much of it."""
+    ``theory``: declarations, facts, and rules that derive more relations; the result keeps all but the facts.
+    ``facts``: tables, as a model takes them. ``length``: most literals of a body. ``held_out``: triples that
+    were left out, in the same form, to measure link prediction on. A rule's weight is support / (derived
+    pairs + 5); in queries with ``depth=1``, the algebra ``max`` or ``independent`` (noisy-or) gives a
+    triple's score. ``weights``: ``probabilities`` writes ``weight :: head :- body`` in place of ``head :-
+    body @ weight``. ``resume``: a file that keeps the rules, relation by relation; if it exists, the run
+    resumes from it. ``header`` and ``note`` are those of a model. ``seed``: of all random choices. ``watch``
+    is called with what is done and how much of it."""
     check_all("induce", {"seed": seed, "length": length, "weights": weights})
     check("induce", {"target": target, "resume": resume})
     check_functions(watch=watch, note=note)

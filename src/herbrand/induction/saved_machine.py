@@ -77,8 +77,8 @@ def conclude(
     ``machine``.
 
     ``facts``: tables, as a model takes them, of the predicates that the machine was trained on; a missing one
-    is false of everything, and those that it does not read are noted. ``header`` and ``note`` are those of a
-    model."""
+    is false of everything, and those that it does not read are noted, or refused if the saved theory declares
+    only others. ``header`` and ``note`` are those of a model."""
     began = time.monotonic()
     Text().check("the machine's file", machine)
     check_functions(note=note)
