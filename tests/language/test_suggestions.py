@@ -140,6 +140,52 @@ def test_comments(comment: str, before: str) -> None:
         ("p(x) :- q(x), x \\== 3", "write != for inequality"),
         ("?- p(x)", "a goal stands by itself, without ?-"),
         ('p("a") = true', "an atom that is true stands by itself, one that is false behind 'not'"),
+        ("1: forall x. a(x)", "a colon ends the variables: 'exists x, y: ...'"),
+        ("1: b and exists x, y.a(x, y)", "a colon ends the variables: 'exists x, y: ...'"),
+        ('type t: {"a"}', "the values of a type stand behind '=': type level = {...}"),
+        ('a("x", 1), a("y", 2)', "each fact stands on a line of its own; the head of a rule is one atom"),
+        ("0.6 :: a, 0.3 :: b", "heads of one choice stand apart by ';', other choices on lines of their own"),
+        ("P(a) = 0.2, 0.3", "write both bounds as 'in [lower, upper]'"),
+        ("P(a) = 0,3", "a decimal point is written '.'"),
+        ('a("x") ~ 0,3', "a decimal point is written '.'"),
+        ("1: a(x) if b(x)", "write 'premise => conclusion'"),
+        ("a(x) :- b(x); c(x)", "write one rule for each alternative"),
+        ("hard: a(x) :- b(x)", "a rule always holds: leave out 'hard:'"),
+        (
+            "0.7 a(x) :- b(x)",
+            "a rule's weight stands behind it: 'head :- body @ weight'; a probability is followed by '::'",
+        ),
+        (
+            'p("a"): 0.7',
+            "a fact's probability is written '~ 0.7'; a formula's weight stands before it: '1.5: ...'",
+        ),
+        ('a("x") :: 0.3', "a probability stands before its atom: 0.3 :: rain"),
+        ("a :: 0.3", "a probability stands before its atom: 0.3 :: rain"),
+        ("0.3 :: a; 0.2: b", "the probability of each head is followed by '::'"),
+        ("-inf: a(x)", "a weight is a number, 'hard' or '?'"),
+        (
+            "observed a(t)",
+            "a closed world is declared behind the predicate: predicate likes(person): observed",
+        ),
+        ('include "more.hb"', "theory files are named together where they are read, and are one theory"),
+        ("p(a(x)) = 0.3", "a probability bound is written P(...) = 0.5"),
+        (
+            "1: a(x) = b(x)",
+            "equal values have one variable: a(x) = v and b(x) = v; "
+            "of true and false atoms write a(x) <=> b(x)",
+        ),
+        ("1: a(x) != b(x)", "of true and false atoms write a(x) xor b(x)"),
+        (
+            'a("x") and not a("y")',
+            "each fact stands on a line of its own; "
+            "a formula begins with a weight: 'hard: ...' or '1.5: ...'",
+        ),
+        ("h(x) :- a(x), not (b(x) and c(x))", "define a predicate by a rule, and negate its atom"),
+        ("h(x) :- a(x), not (b(x) or c(x))", "negate each alternative, separated by commas"),
+        (
+            "h(n) :- n = count(x: a(x) or b(x))",
+            "define a predicate by one rule for each alternative, and use it here",
+        ),
     ],
 )
 def test_what_is_likely_meant(text: str, hint: str) -> None:

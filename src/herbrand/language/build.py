@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from lark import Token, Transformer
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import Mistake, Source, Span
 from herbrand.language.arguments import in_body, in_formula, in_rule
+from herbrand.language.comparisons import variables_of
 from herbrand.language.formulas import (
     AGGREGATES,
     ARGUMENTS,
@@ -56,6 +58,7 @@ from herbrand.language.names import (
     shown_number,
     text_from,
 )
+from herbrand.language.suggestions import FACT_A_LINE
 from herbrand.language.syntax import (
     Alternative,
     Bound,
@@ -79,9 +82,19 @@ _BODY_HINTS: dict[type, str] = {
     Or: "write one rule for each alternative",
     Exists: "variables that the head does not name are bound by 'exists' already",
 }
+_NEGATED_HINTS: dict[type, str] = {
+    And: "define a predicate by a rule, and negate its atom",
+    Or: "negate each alternative, separated by commas",
+}
+_AGGREGATE_HINTS: dict[type, str] = {
+    Or: "define a predicate by one rule for each alternative, and use it here",
+}
 _LIKE_P = {"p", "pr", "prob", "probability"}
 _NUMBERED = {"soft": "probability", "weighted": "weight"}
+_CONNECTIVES = {"=": "<=>", "!=": "xor"}
+"""The connective by which atoms are equal or different, in the place of the sign between values."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_BOUND_FORM = "a probability bound is written P(...) = 0.5"
 _ARROWS = "write :- for a rule, => for 'implies'"
 
 
@@ -298,14 +311,15 @@ class Builder(Transformer[Token, Any]):
     def number_chance(self, parts: list[Token]) -> float:
         return min(max(self.probability_of(parts[0]), 0.0), 1.0)
 
-    def check_body_literal(self, literal: Formula) -> None:
+    def check_body_literal(self, literal: Formula, hints: Mapping[type, str] = _BODY_HINTS) -> None:
         inner = unnegated(literal)
         if isinstance(inner, AnyAtom | Truth) or isinstance(literal, Comparison | Computed):
             return
         if isinstance(inner, Comparison) and inner.operator == "=" and isinstance(inner.left, Variable):
             return  # an atom if it names a many-valued predicate; known only with all declarations (check.py)
         opposite = isinstance(inner, Comparison | Computed)
-        hint = opposite_hint(inner.operator) if opposite else _BODY_HINTS.get(type(inner), "")
+        advice = hints if inner is literal else _BODY_HINTS | _NEGATED_HINTS
+        hint = opposite_hint(inner.operator) if opposite else advice.get(type(inner), "")
         self.refuse(BODY_HOLDS, literal.span, hint)
 
     def soft(self, parts: list[Token]) -> tuple[FactKind, tuple[float]]:
@@ -315,12 +329,15 @@ class Builder(Transformer[Token, Any]):
         return "weighted", (self.float_of(parts[0]),)
 
     def fact(self, parts: list[Any]) -> FactRows:
-        return self.fact_rows(parts, "a formula begins with a weight: 'hard: ...' or '1.5: ...'")
+        formula_hint = "a formula begins with a weight: 'hard: ...' or '1.5: ...'"
+        return self.fact_rows(parts, formula_hint, f"{FACT_A_LINE}; {formula_hint}")
 
-    def fact_rows(self, parts: list[Any], formula_hint: str) -> FactRows:
+    def fact_rows(self, parts: list[Any], formula_hint: str, several_hint: str) -> FactRows:
+        """The fact; ``several_hint``: advice where facts are joined by ``and``."""
         stated, number = _as_negated_equality(parts[0]), parts[1]
         negated = isinstance(stated, Not)
-        atom, value = self.fact_parts(unnegated(stated), formula_hint)
+        several = isinstance(stated, And) and not variables_of(stated)
+        atom, value = self.fact_parts(unnegated(stated), several_hint if several else formula_hint)
         atom = self.without_computed(atom)
         terms = (*atom.arguments, *(() if value is None else (value,)))
         kind, numbers = number or ("false" if negated else "true", ())
@@ -370,7 +387,7 @@ class Builder(Transformer[Token, Any]):
         quoted = ", ".join(f'"{term.name}"' for term in variables)
         hint = f"constants stand in quotes: {quoted}; {formula_hint}"
         if atom.predicate.lower() in _LIKE_P and isinstance(value, Constant):
-            hint = "a probability bound is written P(...) = 0.5"
+            hint = _BOUND_FORM
         self.refuse(f"a fact holds constants only, and {names} {are}", variables[0].span, hint)
 
     def check_negated(self, kind: str, number: float, stated: Not) -> None:
@@ -422,6 +439,8 @@ class Builder(Transformer[Token, Any]):
         for argument in parts[0].arguments:
             if isinstance(argument, Atom):
                 hint = "arguments are variables, constants and what is computed: there are no functions"
+                if parts[0].predicate.lower() in _LIKE_P:
+                    hint = _BOUND_FORM
                 self.refuse("an argument of an atom is a value", argument.span, hint)
                 return Atom(parts[0].predicate, (), parts[0].span)
         return parts[0]
@@ -508,7 +527,7 @@ class Builder(Transformer[Token, Any]):
     def aggregate(self, parts: list[Any]) -> Aggregate:
         name, *terms, body = parts
         for literal in body:
-            self.check_body_literal(literal)
+            self.check_body_literal(literal, _BODY_HINTS | _AGGREGATE_HINTS)
         end = self.source.text.find(")", body[-1].span.end) + 1
         span = Span(self.source, self.at(name).start, end)
         if name not in AGGREGATES:
@@ -554,7 +573,8 @@ class Builder(Transformer[Token, Any]):
         return in_formula(event), None if given is None else in_formula(given)
 
     def query_literal(self, parts: list[Any]) -> FactRows:
-        return self.fact_rows(parts, 'evidence is a fact, such as smokes("anna") or not smokes("anna")')
+        formula_hint = 'evidence is a fact, such as smokes("anna") or not smokes("anna")'
+        return self.fact_rows(parts, formula_hint, formula_hint)
 
 
 def _as_negated_equality(stated: Formula) -> Formula:
@@ -577,7 +597,10 @@ def _of_values(left: Any, operator: str, right: Any) -> str:
     """Advice for a comparison with an atom in the place of a value."""
     if operator in ("<", "<="):
         return _ARROWS
-    spans = [side.span for side in (left, right) if isinstance(side, Atom) and side.span]
-    if operator == "=" and len(spans) == 2:
-        return "equal values have one variable: " + " and ".join(f"{span.text} = v" for span in spans)
-    return ""
+    texts = [side.span.text for side in (left, right) if isinstance(side, Atom) and side.span]
+    if len(texts) < 2 or operator not in _CONNECTIVES:
+        return ""
+    connected = f"of true and false atoms write {f' {_CONNECTIVES[operator]} '.join(texts)}"
+    if operator == "!=":
+        return connected
+    return f"equal values have one variable: {' and '.join(f'{text} = v' for text in texts)}; {connected}"

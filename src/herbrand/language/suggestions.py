@@ -48,7 +48,7 @@ _WORDS = {
     for advice, words in {
         "write 'or'": ("v",),
         "write =>": ("implies",),
-        "write 'premise => conclusion'": ("then",),
+        "write 'premise => conclusion'": ("if", "then"),
         "write <=>": ("iff",),
         "write '|' for 'given', inside P( | )": ("given",),
         "write =": ("is",),
@@ -61,7 +61,18 @@ _WORDS = {
     }.items()
     for word in words
 }
+_FIRST_WORDS = {
+    word: advice
+    for advice, words in {
+        "a closed world is declared behind the predicate: predicate likes(person): observed": ("observed",),
+        "theory files are named together where they are read, and are one theory": ("import", "include"),
+    }.items()
+    for word in words
+}
 _ROLES = ["observed", "learned"]
+_VARIABLES_END = "a colon ends the variables: 'exists x, y: ...'"
+_BOTH_BOUNDS = "write both bounds as 'in [lower, upper]'"
+FACT_A_LINE = "each fact stands on a line of its own"
 _VALUES = "values are declared with 'in': predicate area(paper) in {...}"
 _KEYWORDS = {"AND", "OR", "XOR", "IN", "WHERE", "INDEPENDENT"}
 _CLOSING = {")": "(", "]": "[", "}": "{"}
@@ -69,6 +80,11 @@ _WORD_BEFORE = re.compile(r"([^\W\d]\w*)[ \t\n]*$")
 _FIRST_WORD = re.compile(r"(?:\[[^]\n]*\][ \t\n]*)?([^\W\d]\w*)[ \t\n]*$")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\n]*$")
 _COMPUTED_BEFORE = re.compile(r"[-+*/][ \t]*[\w.]+[ \t)]*$")
+_QUANTIFIED_BEFORE = re.compile(r"\b(?:exists|forall)[ \t\n]+[\w, \t\n]*\w$")
+_CHANCE_BEHIND = re.compile(r"::[ \t]*[0-9.]+[ \t]*$")
+_GROUND_ATOM = re.compile(r"""[^(]*\((?:\s*(?:"(?:[^"\\]|\\.)*"|-?[0-9.]+)\s*,?)*\)\s*""")
+_NAMED_WEIGHT = re.compile(r"\s*-?\s*[^\W\d]\w*\s*")
+_FACT_OR_WEIGHT = "a fact's probability is written '~ 0.7'; a formula's weight stands before it: '1.5: ...'"
 _COMPARED = re.compile(r"(=|!=|<=?|>=?)[ \t\n]*(?:[^\W\d]\w*|`[^`]+`)[ \t\n]*$")
 
 
@@ -108,6 +124,11 @@ class Failure:
     def after(self) -> str:
         return self.text[self.at + len(self.found) : self.at + len(self.found) + 1]
 
+    @property
+    def rest(self) -> str:
+        """Text of the line behind what was found."""
+        return self.text[self.at + len(self.found) :].partition("\n")[0]
+
 
 def foreign_spelling(failure: Failure) -> tuple[int, int] | None:
     """Begin and end of the sign of another language at or around the failure; the longest one wins."""
@@ -142,9 +163,20 @@ def _computed_probability(failure: Failure) -> str:
     )
 
 
+def _chance_behind(failure: Failure) -> str:
+    behind = failure.kind == "$END" and _CHANCE_BEHIND.search(failure.before)
+    return _FOREIGN["::"] if behind else ""
+
+
+def _alternative_bodies(failure: Failure) -> str:
+    return "write one rule for each alternative" if failure.found == ";" and ":-" in failure.before else ""
+
+
 def _point(failure: Failure) -> str:
     if failure.found != ".":
         return ""
+    if _QUANTIFIED_BEFORE.search(failure.before):
+        return _VARIABLES_END
     if failure.after.isdigit():
         return "a number has a digit before its point: 0.5"
     if failure.before[-1:].isdigit():
@@ -191,8 +223,8 @@ def _name_with_a_sign(failure: Failure) -> str:
 
 
 def _decimal_comma(failure: Failure) -> str:
-    comma = failure.kind == "COMMA" and "COLON" in failure.accepted
-    return "a decimal point is written '.'" if comma and failure.after.isdigit() else ""
+    comma = failure.kind == "COMMA" and failure.before[-1:].isdigit() and failure.after.isdigit()
+    return "a decimal point is written '.'" if comma else ""
 
 
 def _probability_elsewhere(failure: Failure) -> str:
@@ -233,7 +265,8 @@ def _other_word(failure: Failure) -> str:
         return _WORDS[failure.found.lower()]
     if failure.word_before.lower() == "if":
         return "write 'premise => conclusion'"
-    return _WORDS.get(failure.first_word.lower(), "")
+    first = failure.first_word.lower()
+    return _WORDS.get(first, "") or _FIRST_WORDS.get(first, "")
 
 
 def _misspelt(failure: Failure) -> str:
@@ -270,21 +303,34 @@ def _weight_behind(failure: Failure) -> str:
         return "'@ weight' ends a fact or a rule; a formula's weight stands before it: 'weight: formula'"
     if failure.kind == "COLON" and failure.before.lstrip().startswith("predicate "):
         return "a declaration names the types of arguments alone: predicate likes(person, food)"
+    if failure.kind == "COLON" and failure.before.lstrip().startswith("type "):
+        return "the values of a type stand behind '=': type level = {...}"
+    if failure.kind == "COLON" and failure.accepted == {"CHANCE"}:
+        return "the probability of each head is followed by '::'"
     if failure.kind == "COLON" and "COMMA" in failure.accepted:
         return "a rule's weight stands behind it: '@ weight'"
-    if failure.kind == "COLON" and failure.first_word:
+    if failure.kind == "COLON" and _NAMED_WEIGHT.fullmatch(failure.before):
         return "a weight is a number, 'hard' or '?'"
     if failure.kind == "COLON" and failure.before.endswith("]"):
         return "a label is followed by its statement, without a colon"
+    if failure.kind == "COLON" and _GROUND_ATOM.fullmatch(failure.before):
+        return _FACT_OR_WEIGHT
     if failure.kind == "COLON":
         return "a formula's weight stands before it: 'weight: formula'"
     if failure.kind == "NUMBER" and "TILDE" in failure.accepted:
-        return "a fact's probability is written '~ 0.7'; a formula's weight stands before it: '1.5: ...'"
+        return _FACT_OR_WEIGHT
     if failure.kind == "IF":
-        return "a rule's weight stands behind it: 'head :- body @ weight'"
+        return _rule_with_weight(failure)
     if failure.kind == "NUMBER" and "AT" in failure.accepted:
         return "a rule's weight stands behind it: '@ weight'"
     return ""
+
+
+def _rule_with_weight(failure: Failure) -> str:
+    """Advice for a rule that begins with the weight of a formula."""
+    if failure.before.lstrip().startswith("hard"):
+        return "a rule always holds: leave out 'hard:'"
+    return "a rule's weight stands behind it: 'head :- body @ weight'"
 
 
 def _rule_without_head(failure: Failure) -> str:
@@ -319,7 +365,7 @@ def _comparison_out_of_place(failure: Failure) -> str:
     if failure.kind not in ("EQUALS", "DIFFERS", "LESS", "MORE", "AT_LEAST", "AT_MOST"):
         return ""
     if "INDEPENDENT" in failure.accepted:
-        return "write both bounds as 'in [lower, upper]'"
+        return _BOTH_BOUNDS
     if "AND" in failure.accepted and "EQUALS" not in failure.accepted:
         return "comparisons are not chained: join them by 'and'"
     return ""
@@ -404,6 +450,12 @@ def _comma_between_formulas(failure: Failure) -> str:
         return "each declaration stands on a line of its own"
     if failure.whole == "fact":
         return "evidence is one fact, and --given is repeatable (given=[...] in Python)"
+    if "SEMICOLON" in failure.accepted:
+        return "heads of one choice stand apart by ';', other choices on lines of their own"
+    if failure.accepted == {"INDEPENDENT", "$END"}:
+        return _BOTH_BOUNDS
+    if "IF" in failure.accepted and _GROUND_ATOM.fullmatch(failure.before):
+        return f"{FACT_A_LINE}; the head of a rule is one atom"
     if "IF" in failure.accepted:
         return "formulas are joined by 'and'; the head of a rule is one atom"
     return "formulas and conditions are joined by 'and'"
@@ -419,13 +471,19 @@ def _two_formulas(failure: Failure) -> str:
 
 def _quantifier(failure: Failure) -> str:
     if failure.kind != "COLON" and failure.accepted == {"COLON", "COMMA"}:
-        return "a colon ends the variables: 'exists x, y: ...'"
+        return _VARIABLES_END
     return ""
 
 
 def _weight_without_colon(failure: Failure) -> str:
     weighted = "COLON" in failure.accepted and not failure.accepted & {"NAME", "COMMA", "$END"}
-    return "a colon stands between a weight and its formula" if weighted and failure.kind == "NAME" else ""
+    if not weighted or failure.kind != "NAME":
+        return ""
+    if ":-" in failure.rest and not failure.before.lstrip().startswith("hard"):
+        return f"{_rule_with_weight(failure)}; a probability is followed by '::'"
+    if ":-" in failure.rest:
+        return _rule_with_weight(failure)
+    return "a colon stands between a weight and its formula"
 
 
 def _label(failure: Failure) -> str:
@@ -446,6 +504,8 @@ _RULES = [
     _only_a_fragment,
     _probability_elsewhere,
     _computed_probability,
+    _chance_behind,
+    _alternative_bodies,
     _values_behind_a_sign,
     _foreign,
     _point,
