@@ -278,8 +278,17 @@ def few_of(texts: Sequence[str], between: str = ", ", most: int = 4) -> str:
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """The known name most like ``name``, as an ending for a hint, or nothing."""
-    close = difflib.get_close_matches(str(name), sorted(set(known)), n=1, cutoff=0.6)
-    return f"did you mean '{close[0]}'?" if close else ""
+    close = closest(name, known)
+    return f"did you mean '{close}'?" if close else ""
+
+
+def closest(name: object, known: Iterable[str]) -> str:
+    """The known name most like ``name``, or an empty text.
+
+    >>> closest("smoks", ["friends", "smokes"])
+    'smokes'
+    """
+    return next(iter(difflib.get_close_matches(str(name), sorted(set(known)), n=1, cutoff=0.6)), "")
 
 
 def _shown(mistakes: Sequence[Mistake], unlisted: int) -> str:

@@ -33,7 +33,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from herbrand.errors import HerbrandError, nearest
+from herbrand.errors import HerbrandError, closest
 from herbrand.visible import shortened
 
 # Files that can be read to their end
@@ -201,14 +201,15 @@ def refuse_unwritable(path: str | Path, folders: bool = False) -> None:
 
 
 def similar_file(path: Path) -> str:
-    """Hint that names the most similar file of the same folder, for a path that does not exist; or ''."""
+    """Hint with the path of the most similar file of the folder, for a path that does not exist; or ''."""
     try:
         if path.is_symlink() and not path.exists():
             return f"it is a link to '{os.readlink(path)}', which is not there"
         names = [] if path.exists() else os.listdir(path.parent)
         alike = path.name.casefold()
         whole = min((name for name in names if alike in (Path(name).stem, name.casefold())), default="")
-        return f"did you mean '{whole}'?" if whole else nearest(path.name, names)
+        alike = whole or closest(path.name, names)
+        return f"did you mean '{path.with_name(alike)}'?" if alike else ""
     except (OSError, ValueError):
         return ""
 

@@ -213,8 +213,33 @@ def test_other_tables_of_a_database_are_left_alone_and_noted(tmp_path: Path, mad
 
 def test_a_database_without_a_table_of_a_predicate_is_refused(tmp_path: Path) -> None:
     path = in_duckdb(tmp_path / "bank.duckdb")
-    with pytest.raises(FactsError, match="holds no table of a predicate; it holds junk, transactions"):
+    with pytest.raises(
+        FactsError, match="holds no table of a predicate; it holds junk, transactions"
+    ) as error:
         hb.Model(hb.parse("predicate fraud(person)"), path).infer()
+    hint = error.value.mistakes[0].hint
+    assert hint == f"name one, and its columns: --facts 'fraud={path}:junk(column)'"
+
+
+def test_advice_for_databases_that_no_file_names(tmp_path: Path) -> None:
+    path = in_duckdb(tmp_path / "bank.duckdb")
+    theory = hb.parse("predicate likes(person, person): observed")
+    with duckdb.connect(str(path)) as connection:
+        with pytest.raises(FactsError) as error:
+            hb.Model(theory, connection).infer()
+        hint = 'name one: {"likes": connection.sql("SELECT column, column FROM transactions")}'
+        assert error.value.mistakes[0].hint == hint.replace("transactions", "junk")
+        rows = connection.sql("SELECT sender, receiver FROM transactions")
+        assert len(hb.Model(theory, {"likes": rows}).program.facts.tables["likes"].true) == 4
+    with pytest.raises(FactsError) as error:
+        hb.Model(theory, on=f"duckdb:{path}").query("likes(x, y)")
+    assert (
+        error.value.mistakes[0].hint
+        == "make a view there: CREATE VIEW likes AS SELECT column, column FROM junk"
+    )
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW likes AS SELECT sender, receiver FROM transactions")
+    assert hb.Model(theory, on=f"duckdb:{path}").query("likes(x, y)")
 
 
 QUERY = "SELECT sender, receiver, sum(amount) AS amount FROM transactions GROUP BY sender, receiver"

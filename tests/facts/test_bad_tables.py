@@ -74,7 +74,8 @@ BAD = [
     (
         "smokes",
         {"a": ["x"], "truth": [True], "weight": [1.0]},
-        f": 3 columns ('a', 'truth', 'weight'), but 'smokes' takes 1 column (person) {AT_MOST}",
+        f": 3 columns ('a', 'truth', 'weight'), but 'smokes' takes 1 column (person) {AT_MOST}"
+        "\n  leave out all of truth, probability and weight but one",
     ),
 ]
 

@@ -77,7 +77,7 @@ def load_signature(path):
 
 def test_missing_and_unknown_files(folder):
     missing = folder / "smoke.csv"
-    assert refusal(missing) == f"there is no file '{missing}'\n  did you mean 'smokes.csv'?"
+    assert refusal(missing) == f"there is no file '{missing}'\n  did you mean '{folder / 'smokes.csv'}'?"
     assert refusal("nowhere/at/all.csv") == "there is no file 'nowhere/at/all.csv'"
     assert refusal(folder / "README.md") == (
         f"'{folder / 'README.md'}' has no ending that says how to read it\n"
@@ -95,6 +95,8 @@ def test_folders_that_cannot_be_taken(folder, tmp_path_factory):
         f"'smokes.csv' and 'smokes.parquet' in '{folder}' are both the table 'smokes'\n"
         f"  name the one that counts: smokes={folder / 'smokes.parquet'}"
     )
+    sources = fact_sources([str(folder), f"smokes={folder / 'smokes.parquet'}"])
+    assert [source.name for source in sources if source.name.startswith("smokes")] == ["smokes.parquet"]
     (folder / "smokes.parquet").unlink()
 
 
@@ -132,6 +134,8 @@ def test_folders_in_a_folder(folder):
     assert f"'{folder / 'parts.parquet'}' is a folder in a folder of facts" in told
     assert f"'{folder / 'more'}' is a folder in a folder of facts\n  give it by --facts too, {ASIDE}" in told
     assert "pictures" not in told
+    (folder / "parts.parquet").rmdir()
+    assert "likes.csv" in names([folder, f"{folder}/more"])
 
 
 @pytest.mark.parametrize("name", ["README", "readme.txt", "LICENSE", "theory.hb", "plot.png", "notes.md"])
@@ -246,5 +250,5 @@ def test_what_a_missing_file_may_be_called(tmp_path):
     (tmp_path / "Theory.hb").write_text("1: a")
     (tmp_path / "r.hb").write_text("1: a")
     (tmp_path / "link.hb").symlink_to("gone.hb")
-    assert similar_file(tmp_path / "THEORY.HB") == "did you mean 'Theory.hb'?"
+    assert similar_file(tmp_path / "THEORY.HB") == f"did you mean '{tmp_path / 'Theory.hb'}'?"
     assert similar_file(tmp_path / "link.hb") == "it is a link to 'gone.hb', which is not there"

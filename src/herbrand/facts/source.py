@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,8 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
         case Mapping():
             return tuple(_of_table(str(name), table) for name, table in facts.items())
         case Sequence() if all(isinstance(part, str | os.PathLike | FactSource) for part in facts):
-            return _each_once(source for part in facts for source in fact_sources(part))
+            named = frozenset(filter(None, map(_named_place, facts)))
+            return _each_once(source for part in facts for source in _of_part(part, named))
     raise FactsError(
         f"facts cannot be taken from {_kind(facts)} alone", hint='name its predicate: {"friends": ...}'
     )
@@ -158,11 +159,24 @@ def _holds_moments(table: Any) -> bool:
 # Paths
 
 
-def _of_path(text: str) -> tuple[FactSource, ...]:
+def _of_path(text: str, named: Collection[str] = ()) -> tuple[FactSource, ...]:
     address = parse_address(text)
     if address == Address(None, address.location) and os.path.isdir(address.location):
-        return _of_folder(Path(address.location))
+        return _of_folder(Path(address.location), named)
     return (_of_address(address),)
+
+
+def _of_part(part: str | os.PathLike[str] | FactSource, named: Collection[str]) -> tuple[FactSource, ...]:
+    return (part,) if isinstance(part, FactSource) else _of_path(os.fspath(part), named)
+
+
+def _named_place(part: str | os.PathLike[str] | FactSource) -> str:
+    """Real path of a folder, or of a file that is named as its own table; empty for all others."""
+    if isinstance(part, FactSource):
+        return ""
+    address = parse_address(os.fspath(part))
+    own_name = address.predicate in (None, _ending(Path(address.location))[1])
+    return os.path.realpath(address.location) if own_name and not address.selection else ""
 
 
 def _path(address: Address) -> Path:
@@ -215,12 +229,21 @@ def is_sqlite(path: Path) -> bool:
         return False
 
 
-def _of_folder(folder: Path) -> tuple[FactSource, ...]:
+def _of_folder(folder: Path, named: Collection[str] = ()) -> tuple[FactSource, ...]:
     """A source for each file, in the order of names; names with a leading dot or underscore are left out.
 
-    Raises an error for each file that may hold facts and cannot be read, so that none is ignored silently.
+    ``named``: places of files and folders that are given by themselves: such folders, and other files of the
+    same table as such a file, are left out, too. Raises an error for each file that may hold facts and cannot
+    be read, so that none is ignored silently.
     """
     entries = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+    apart = {path for path in entries if os.path.realpath(path) in named}
+    tables = {_ending(path)[1] for path in apart if _is_table(path)}
+    entries = [
+        path
+        for path in entries
+        if (path.is_file() if path in apart else not (_is_table(path) and _ending(path)[1] in tables))
+    ]
     files = [path for path in entries if _is_readable(path)]
     unread = [path for path in entries if path not in files and not _is_no_table(path)]
     if unread:
@@ -228,7 +251,7 @@ def _of_folder(folder: Path) -> tuple[FactSource, ...]:
     if not files:
         hint = f"tables end in {', '.join(TABLE_READERS)}"
         raise FactsError(f"the folder '{folder}' holds no table", hint=hint)
-    _refuse_equal_names([path for path in files if _ending(path)[0] in TABLE_READERS])
+    _refuse_equal_names(list(filter(_is_table, files)))
     return tuple(map(_of_file, files))
 
 
@@ -245,6 +268,10 @@ def holds_tables(folder: Path) -> bool:
 def _is_readable(path: Path) -> bool:
     ending = _ending(path)[0]
     return path.is_file() and (ending in TABLE_READERS or ending in fact_endings() or _is_database(path))
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_file() and _ending(path)[0] in TABLE_READERS
 
 
 def _is_no_table(path: Path) -> bool:

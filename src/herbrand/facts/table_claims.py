@@ -252,9 +252,14 @@ def _wrong_width(table: OpenTable, predicate: Predicate) -> Mistake:
 def _width_hint(table: OpenTable, predicate: Predicate) -> str:
     if (table.names or ())[:1] == ("atom",):
         return _OF_A_RESULT
-    if table.hint and not table.names and table.width == len(predicate.column_types) + 1:
+    expected = len(predicate.column_types)
+    if table.width == expected:  # a special name heads a column of its own: the first row may be data
+        return table.hint
+    if len({*MARKS} & {*(table.names or ())}) > 1:
+        return "leave out all of truth, probability and weight but one"
+    if table.hint and not table.names and table.width == expected + 1:
         return f"a first row must name the columns, such as: {', '.join((*predicate.column_types, 'truth'))}"
-    return table.hint
+    return table.width_hint
 
 
 def _empty_cells(claims: Claims) -> list[Mistake]:

@@ -64,9 +64,9 @@ class OpenTable(ABC):
 
     ``valued``: the last column is the value of a many-valued predicate; ``sized``: a width of 0 is intended.
     ``stated``: every row is a statement of a theory, so that equal opinions count separately; equal rows of
-    other tables count once. ``size``: estimated bytes; ``hint``: advice if its columns or first row are
-    wrong. For text tables without the option ``header``: ``first_cells``, the first row if it was read as
-    data, and ``next_rows``, some rows after it.
+    other tables count once. ``size``: estimated bytes; ``hint``: advice if its first row is wrong;
+    ``width_hint``: advice if it has too few columns. For text tables without the option ``header``:
+    ``first_cells``, the first row if it was read as data, and ``next_rows``, some rows after it.
     """
 
     predicate: str
@@ -80,6 +80,7 @@ class OpenTable(ABC):
     nulls: Nulls = "refuse"
     size: int = 0
     hint: str = ""
+    width_hint: str = ""
     first_cells: Sequence[str] = ()
     next_rows: Sequence[Sequence[str]] = ()
 

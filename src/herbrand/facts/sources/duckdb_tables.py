@@ -11,7 +11,7 @@ Every table is a predicate; if predicates are declared, tables of other names ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,9 @@ from herbrand.facts.store import Progress, Store
 
 _BATCH = 1_000_000
 
+Advice = Callable[[str, str, str], str]
+"""Text on how to take a predicate from a table of another name: of the predicate, the table, and columns."""
+
 
 @dataclass(frozen=True)
 class DuckDBFile(FileSource):
@@ -51,7 +54,7 @@ class DuckDBFile(FileSource):
             stored_table(
                 store, table, f"{self.name}, table {table}", f"{database}.main.{quoted(table)}", size
             )
-            for table in wanted(self.name, self.table, tables, reading)
+            for table in wanted(self.name, self.table, tables, reading, named_by_facts(self.path))
         ]
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
@@ -89,15 +92,18 @@ class TablesThere(FactSource):
         tables = _tables(store.connection, database, "main")
         return [
             stored_table(store, table, f"{self.name}, table {table}", f"main.{quoted(table)}")
-            for table in (wanted(self.name, None, tables, reading) if tables else ())
+            for table in (wanted(self.name, None, tables, reading, _by_view) if tables else ())
         ]
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable:
         return queried_there(store.views, self.name, predicate, query)
 
 
-def wanted(name: str, table: str | None, tables: Sequence[str], reading: Reading) -> Sequence[str]:
-    """Names of the tables of a database to be read; raises ``FactsError`` if there are none."""
+def wanted(
+    name: str, table: str | None, tables: Sequence[str], reading: Reading, advice: Advice
+) -> Sequence[str]:
+    """Names of the tables of a database to be read; raises ``FactsError`` if there are none. ``advice``: how
+    to take a predicate from a table of another name."""
     if not tables:
         raise FactsError(f"{name} holds no table")
     if table is not None:
@@ -110,14 +116,32 @@ def wanted(name: str, table: str | None, tables: Sequence[str], reading: Reading
     if not kept and not views:
         if misspelt := [each for each in tables if nearest(each, reading.predicates)]:
             return misspelt
-        known = next(iter(reading.predicates), "NAME")
+        known = next(iter(reading.predicates.values()), None)
+        columns = ", ".join(["column"] * (2 if known is None else len(known.column_types)))
         raise FactsError(
             f"{name} holds no table of a predicate; it holds {', '.join(tables)}",
-            hint=f"name one, and its columns: --facts '{known}={name}:{tables[0]}(column, column)'",
+            hint=advice("NAME" if known is None else known.name, tables[0], columns),
         )
     if left := [each for each in tables if each not in kept]:
         reading.note(f"{name}: left alone, as no predicate has these names: {', '.join(left)}")
     return kept
+
+
+def named_by_facts(database: object) -> Advice:
+    """Advice to name a table, with its columns, behind the path or address of its database."""
+
+    def advice(predicate: str, table: str, columns: str) -> str:
+        return f"name one, and its columns: --facts '{predicate}={database}:{table}({columns})'"
+
+    return advice
+
+
+def _by_view(predicate: str, table: str, columns: str) -> str:
+    return f"make a view there: CREATE VIEW {predicate} AS SELECT {columns} FROM {table}"
+
+
+def _by_relation(predicate: str, table: str, columns: str) -> str:
+    return f'name one: {{"{predicate}": connection.sql("SELECT {columns} FROM {table}")}}'
 
 
 def queried_there(store: Store, name: str, predicate: str, query: str) -> OpenTable:
@@ -141,7 +165,7 @@ class DuckDBConnection(FactSource):
             raise unreadable(self.name, error) from None
         if not tables:
             raise FactsError(f"{self.name} has no table")
-        names = wanted(self.name, None, tables, reading)
+        names = wanted(self.name, None, tables, reading, _by_relation)
         return [
             table for name in names for table in DuckDBRelation(name, self._rows(name)).open(store, reading)
         ]

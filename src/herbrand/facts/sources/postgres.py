@@ -20,7 +20,7 @@ from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.sources.arrow import ArrowTable
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
-from herbrand.facts.sources.duckdb_tables import wanted
+from herbrand.facts.sources.duckdb_tables import named_by_facts, wanted
 from herbrand.facts.sources.stored import listed_as, quoted
 from herbrand.facts.store import Progress, Store
 
@@ -48,7 +48,7 @@ class PostgresDatabase(FactSource):
         tables = sorted(self.rows(listed).column(0).to_pylist())
         return [
             PostgresTable(self, table, f"{self.name}, table {table}", f"SELECT * FROM {quoted(table)}", store)
-            for table in wanted(self.name, self.table, tables, reading)
+            for table in wanted(self.name, self.table, tables, reading, named_by_facts(self.name))
         ]
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable:

@@ -23,7 +23,7 @@ from herbrand.errors import FactsError
 from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned
 from herbrand.facts.sources.base import FileSource, OpenTable, Reading
-from herbrand.facts.sources.duckdb_tables import wanted
+from herbrand.facts.sources.duckdb_tables import named_by_facts, wanted
 from herbrand.facts.sources.memory import python_columns
 from herbrand.facts.sources.stored import listed_as, quoted
 from herbrand.facts.store import Progress, Store
@@ -49,7 +49,7 @@ class SqliteFile(FileSource):
         tables = sorted(name for (name,) in self.rows(listed)[1])
         return [
             SqliteTable(self, table, f"{self.name}, table {table}", f"SELECT * FROM {quoted(table)}")
-            for table in wanted(self.name, self.table, tables, reading)
+            for table in wanted(self.name, self.table, tables, reading, named_by_facts(self.path))
         ]
 
     def queried(self, store: Store, predicate: str, query: str) -> OpenTable:

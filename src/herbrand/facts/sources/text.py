@@ -138,7 +138,8 @@ class TextTable(OpenTable):
         self.width = len(cells)
         self.size = file.size
         self.names = tuple(cells) if header else None
-        self.hint = _other_delimiter(file.delimiter, cells) or ("" if declared else _hint(header))
+        self.width_hint = _other_delimiter(file.delimiter, cells)
+        self.hint = self.width_hint or ("" if declared else _hint(header))
         self._lines = array("q")
 
     def place(self, row: int) -> Place:
