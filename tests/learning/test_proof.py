@@ -328,7 +328,7 @@ WRONG = {
     "no labels": ("p(x) :- e(x) @ ?", {"e": [1]}, {}, "nothing is there to learn from"),
     "not derived": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"target": "e"}, "no rule derives it"),
     "unknown target": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"target": "q"}, "no predicate 'q'"),
-    "no proof": ("p(x) :- e(x) @ ?", {"e": [1], "p": [2]}, {}, "no proof leads to any of the 1 right"),
+    "no proof": ("p(x) :- e(x) @ ?", {"e": [1], "p": [2]}, {}, "no proof leads to the right answer"),
     "latent": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"latent": "e"}, "--latent e"),
     "loss": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"loss": "crossentropy"}, "there is no loss"),
     "argument": ("p(x) :- e(x) @ ?", {"e": [1], "p": [1]}, {"asked": 2}, "p has 1 argument"),

@@ -223,7 +223,7 @@ def _refuse(theory: Theory, worlds: Sequence[World], aim: Aim) -> None:
             "distillation takes weights as they are, and this one is not known: "
             f"{statement_text(learned[0])}",
             span=learned[0].span,
-            hint="learn it first by --method pseudo-likelihood",
+            hint="learn it first by --method likelihood or layers",
         )
 
 

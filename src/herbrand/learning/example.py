@@ -40,6 +40,8 @@ from herbrand.program.lower import lower
 from herbrand.program.program import Program
 from herbrand.row_keys import Keys, first_missing
 
+LATENT_ELSEWHERE = "learn through latent predicates by --method likelihood or layers, or list their facts"
+
 
 @dataclass(frozen=True, eq=False)
 class World:
@@ -185,12 +187,13 @@ def _refuse_derived(theory: Theory, targets: Collection[str]) -> None:
 
 def refuse_nothing_learned(theory: Theory) -> None:
     """Raise UnsupportedError if no statement has a weight to be learned."""
-    if not learned_statements(theory):
-        raise UnsupportedError(
-            "no statement has a weight to be learned",
-            hint="write ? in place of a weight, as in: ?: smokes(x) => cancer(x), or learn given ones by "
-            "--relearn",
-        )
+    if learned_statements(theory):
+        return
+    hint = "write ? in place of a weight, as in: ?: smokes(x) => cancer(x), or learn given ones by --relearn"
+    of_facts = [predicate.name for predicate in theory.predicates if predicate.role == "learned"]
+    if of_facts:
+        hint = f"the weights of the facts of {of_facts[0]} are learned by --method proof"
+    raise UnsupportedError("no statement has a weight to be learned", hint=hint)
 
 
 def learned_statements(theory: Theory) -> list[WeightedFormula]:
@@ -198,7 +201,7 @@ def learned_statements(theory: Theory) -> list[WeightedFormula]:
     return [s for s in theory.formulas if isinstance(s.weight, Learned)]
 
 
-def refuse_latent(example: Example) -> None:
+def refuse_latent(example: Example, hint: str = LATENT_ELSEWHERE) -> None:
     """Raise UnsupportedError if a statement about a target contains a latent predicate that is no target, as
     pseudo-likelihood cannot learn through it."""
     targets = set(example.targets)
@@ -212,7 +215,7 @@ def refuse_latent(example: Example) -> None:
                 "pseudo-likelihood needs to know every atom, and "
                 f"{unseen[0]} is latent: {statement_text(statement)}",
                 span=statement.span,
-                hint="learn through latent predicates by --method likelihood or layers, or list their facts",
+                hint=hint,
             )
 
 

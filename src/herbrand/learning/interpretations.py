@@ -38,10 +38,10 @@ from herbrand.engines.circuit.choices import CERTAIN, ChoiceConstraints, Drawn, 
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
-from herbrand.errors import UnsupportedError
+from herbrand.errors import UnsupportedError, few_of
 from herbrand.language.computed import separated
 from herbrand.language.scope import with_terms
-from herbrand.language.show import statement_text
+from herbrand.language.show import show_formula, statement_text
 from herbrand.language.syntax import (
     Atom,
     Choice,
@@ -273,11 +273,13 @@ def _refuse_lost_worlds(free: _World, theory: Theory, worlds: Worlds) -> None:
     lost = free.counts(first, {group: np.zeros(len(p) + 1) for group, p in first.items()})
     if lost - worlds.open_log_count() < -LOST:
         name = min(worlds.exclusive)
+        alternatives = [one for choice in theory.choices for one in choice.alternatives]
+        heads = dict.fromkeys(show_formula(one.head) for one in alternatives if one.atom.predicate == name)
         raise UnsupportedError(
             f"several statements may give an atom of {name} values in one world, and their probabilities "
             "cannot be learned",
             span=next(c.span for c in theory.choices if name in (h.predicate for h in c.alternatives)),
-            hint=f'give the values in one statement: ? :: {name} = "a"; ? :: {name} = "b"',
+            hint=f"give the values in one statement: {few_of([f'? :: {head}' for head in heads], '; ')}",
         )
 
 

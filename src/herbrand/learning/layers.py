@@ -21,6 +21,7 @@ from torch.func import functional_call
 from herbrand.errors import ContradictionError
 from herbrand.language.syntax import Theory
 from herbrand.learning.climbing import Slope, climb
+from herbrand.learning.contradiction import UNLISTED
 from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.learned import Learning
 from herbrand.learning.objective import Method, penalty_of, report
@@ -135,7 +136,7 @@ def _distinct(
         literal = world.evidence.literal_text(name, codes[wrong])
         raise ContradictionError(
             f"the facts contradict the hard statements, as they state {literal}",
-            hint="an unlisted atom counts as false in learning; name what is not known: --latent PRED",
+            hint=UNLISTED,
         )
     return _Labelled(name, torch.from_numpy(codes), torch.from_numpy(values))
 

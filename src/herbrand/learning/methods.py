@@ -14,6 +14,7 @@ from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.text import without_empty_tables
 from herbrand.language.network_statements import with_rows_as_choices
 from herbrand.language.syntax import Theory
+from herbrand.learning.contradiction import pointing_out_unlisted
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.settings import LearningSettings, Progress, settings_from
@@ -75,7 +76,8 @@ def learned(
     held_out = sources_apart(knowledge, apart)
     stated = read(worlds)
     whole = Aim(*aim, tuple(read(held_out)))
-    learning = with_curve(lambda watched: learn(knowledge.used, stated, whole, watched), settings)
+    with pointing_out_unlisted():
+        learning = with_curve(lambda watched: learn(knowledge.used, stated, whole, watched), settings)
     return learning.as_written if knowledge.definitions else learning
 
 

@@ -437,16 +437,17 @@ def _refuse_contradiction(ground: GroundTemplate, evidence: Evidence) -> None:
     if not len(violated):
         return
     row = ground.bindings.take(violated[:1])
-    facts = ", ".join(
+    facts = [
         evidence.literal_text(
             literal.predicate, row.codes(literal.arguments, evidence.known(literal.predicate).sizes)
         )
         for literal in template.conjunction.literals
-    )
+    ]
+    contradict = "the facts {} contradict" if len(facts) > 1 else "the fact {} contradicts"
     statement = evidence.program.statements[template.statement]
     raise ContradictionError(
         Mistake(
-            f"the facts {facts} contradict this hard statement"
+            f"{contradict.format(', '.join(facts))} this hard statement"
             if facts
             else "this hard statement never holds",
             statement.span,

@@ -47,8 +47,9 @@ def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str)
     statements = list(statements)
     used = tuple(chain.from_iterable(KINDS[name] for name in usable))
     elsewhere = command in ANSWERING and not any(isinstance(statement, used) for statement in statements)
+    weighted = any(isinstance(statement, WeightedFormula) for statement in statements)
     mistakes = [
-        _unusable(command, name, own, elsewhere)
+        _unusable(command, name, own, elsewhere, weighted)
         for name, kind in KINDS.items()
         if name not in usable and (own := [s for s in statements if isinstance(s, kind)])
     ]
@@ -66,8 +67,11 @@ def refuse_no_model(call: str, given: object) -> None:
         raise UnsupportedError(f"{call} takes a model, not {type(given).__name__}", hint=hint)
 
 
-def _unusable(command: str, kind: str, statements: Sequence[Statement], elsewhere: bool) -> Mistake:
-    """Name the first statement of a kind that the command cannot use; ``elsewhere``: another command can."""
+def _unusable(
+    command: str, kind: str, statements: Sequence[Statement], elsewhere: bool, weighted: bool
+) -> Mistake:
+    """Name the first statement of a kind that the command cannot use; ``elsewhere``: another command can;
+    ``weighted``: there are weighted or hard formulas, too."""
     first, more = statements[0], sum(map(_size, statements)) - 1
     others = f" (and {more:,} more of its kind)" if more else ""
     hint = f"leave such statements out by --ignore {kind}" if kind in IGNORABLE else ""
@@ -77,6 +81,8 @@ def _unusable(command: str, kind: str, statements: Sequence[Statement], elsewher
         hint = "write ? before its heads, or learn given probabilities too by --relearn"
         if any(isinstance(statement, Choice) and statement.learned for statement in statements):
             hint = "probabilities are learned by --method likelihood, which auto takes"
+        elif weighted:
+            hint = "weights of formulas are not learned beside choices: leave these or the formulas out"
     if command == "bound" and isinstance(first, Choice):
         hint = "infer takes choices; for bound, state the probabilities of the heads: P(head | body) = 0.3"
     if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):

@@ -118,7 +118,8 @@ def refuse_infinite(weights: Tensor) -> None:
     if not bool(torch.isfinite(weights).all()):
         raise UnsupportedError(
             "the weight of an answer is larger than any float",
-            hint="start with smaller weights of facts (edge(...) @ 0.2), or take a smaller --depth or --rate",
+            hint="start with smaller weights of facts (edge(...) @ 0.2), or take a smaller --depth or --rate "
+            "(beside --method proof)",
         )
 
 
@@ -127,7 +128,8 @@ def _logs(weights: Tensor) -> Tensor:
     if bool((weights <= 0).any()):
         raise UnsupportedError(
             f"the weight of an answer is {float(weights.min()):g}, and this loss takes weights above 0",
-            hint="give the facts and rules of its proofs weights above 0, or take --loss softmax",
+            hint="give the facts and rules of its proofs weights above 0, or take --method proof "
+            "--loss softmax",
         )
     return weights.log()
 

@@ -68,9 +68,11 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     state = Training.of(proofs, weights, questions, settings, depth, loss, mark)
     before = state.measured(settings.budget)
     if before["without_proof"] == before["questions"]:
+        several = before["questions"] > 1
+        answers = f"any of the {before['questions']:,} right answers" if several else "the right answer"
         raise UnsupportedError(
-            f"no proof leads to any of the {before['questions']:,} right answers within depth {depth}",
-            hint="allow more by --depth, or look at the rules with: herbrand query",
+            f"no proof leads to {answers} within depth {depth}",
+            hint="allow more by --method proof --depth, or look at the rules with: herbrand query",
         )
     status = run_steps(state, settings, STEPS)
     metrics = {

@@ -34,6 +34,11 @@ from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts
 from herbrand.scale.operands import Rows, known_operand
 
+LATENT_IN_MEMORY = (
+    "leave out --on: --method likelihood and layers learn through latent predicates in memory; or list their "
+    "facts"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class StoredExample(Example):
@@ -73,7 +78,7 @@ def stored_example(theory: Theory, signature: Signature, stored: StoredFacts, ai
     example = StoredExample(lesson.known, lesson.program, lesson.targets, lesson.latent, masked)
     _refuse_valueless(example)
     refuse_unlabelled([example])
-    refuse_latent(example)
+    refuse_latent(example, LATENT_IN_MEMORY)
     _refuse_quantifiers(example)
     return example
 
