@@ -17,9 +17,11 @@ Command = Callable[..., Outcome]
 def test_files_are_written_in_one_style(herbrand: Command, tmp_path: Path) -> None:
     path = tmp_path / "t.hb"
     path.write_text('1:a( x )=>b(x)# why\na("c")\n')
-    assert herbrand("fmt", "--check", path).status == 1
+    checked = herbrand("fmt", "--check", path)
+    assert checked.status == 1 and f"1 of 1 file is written in another style: {path}" in checked.err
     assert path.read_text() == '1:a( x )=>b(x)# why\na("c")\n'
-    assert herbrand("fmt", path).status == 0
+    written = herbrand("fmt", path)
+    assert written.status == 0 and "1 of 1 file written anew" in written.err
     assert path.read_text() == '1: a(x) => b(x)  # why\na("c")\n'
     assert herbrand("fmt", "--check", path).status == 0
 

@@ -770,3 +770,16 @@ def test_recursion_may_make_values_of_constants_and_of_what_stands_outside_it(ru
     text = "type n = number\npredicate o(n): observed\npredicate q(n): observed\npredicate d(n)\no(1)\nq(2)\n"
     result = hb.Model(hb.parse(f"{text}d(i) :- q(i)\n{rule}\n")).infer("d")
     assert [row.text for row in result.rows() if row.probability == 1] == ["d(0)", "d(2)"]
+
+
+def test_what_choices_derive_is_not_said_to_become_observed() -> None:
+    """No declaration makes it certain, as one of an open predicate does."""
+    rule = "r(n, n) :- n = max(x: e(x))"
+    theories = {
+        f"predicate e(t)\npredicate r(t, t)\n{rule}": "else declare e observed, or --closed e",
+        f"0.5 :: e(x) :- q(x, _)\n{rule}": "and compared, as in count(...) >= 2",
+    }
+    for text, end in theories.items():
+        with pytest.raises(hb.HerbrandError) as error:
+            hb.Model(hb.parse(text), Q if "::" in text else {}).infer("r(x, y)")
+        assert str(error.value).endswith(end)

@@ -105,7 +105,7 @@ def test_batched_goals_and_the_heaviest() -> None:
     ("options", "said"),
     [
         ({"algebra": "independent"}, "does not run on a database"),
-        ({"exact": True}, "exact"),
+        ({"exact": True}, "the exact algebra does not run on a database\n  leave out --exact, or --on"),
         ({"bindings": {"x": [1]}}, "bindings are not served"),
     ],
 )

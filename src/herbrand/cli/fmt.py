@@ -10,7 +10,7 @@ import typer
 import herbrand as hb
 from herbrand.cli.output import note, write_text, write_texts
 from herbrand.cli.parameters import takes
-from herbrand.errors import HerbrandError
+from herbrand.errors import HerbrandError, counted
 
 STANDARD_INPUT = "-"
 
@@ -28,11 +28,12 @@ def command(
         write_text(hb.formatted(sys.stdin.read(), "standard input"), None)
         return
     changed = {path: after for path in theory if (after := hb.formatted_file(path)) is not None}
+    files, are = counted(len(theory), "file"), "is" if len(changed) == 1 else "are"
     if not check:
         write_texts(changed)
-        note(f"{len(changed)} of {len(theory)} files written anew")
+        note(f"{len(changed)} of {files} written anew")
     elif changed:
         raise HerbrandError(
-            f"{len(changed)} of {len(theory)} files are written in another style: {', '.join(changed)}",
+            f"{len(changed)} of {files} {are} written in another style: {', '.join(changed)}",
             hint=f"herbrand fmt {' '.join(changed)}",
         )

@@ -432,10 +432,9 @@ class Computation:
             return Mistake(message, one.span, "an aggregate is over predicates that are complete without it")
         if called in self.uncertain:
             message = f"{one.function} is over {self.signature.shown(called)}, which is uncertain"
-            hint = (
-                f"of what is uncertain only counts and sums are taken, and compared, as in "
-                f"count(...) >= 2; else declare {called} observed, or --closed {called}"
-            )
+            hint = "of what is uncertain only counts and sums are taken, and compared, as in count(...) >= 2"
+            if called in self._open:
+                hint += f"; else declare {called} observed, or --closed {called}"
             return Mistake(message, one.span, hint)
         if twice := self._with_reached([called]) & self._read_in_two_ways:
             message = (

@@ -53,7 +53,7 @@ def _refuse_unserved(formula: Formula, cases: Cases, number: int) -> None:
         raise UnsupportedError(
             f"on a database queried formulas have no quantifiers: {show_formula(formula)}",
             span=formula.span,
-            hint="ask for an atom, or name the formula: 20: asked(x) <=> ...",
+            hint="ask for atoms, or leave out --on",
         )
     if number >= MOST_INSTANCES:
         raise BudgetError(

@@ -107,6 +107,7 @@ REFUSED = {
     "a; b.": "a clause has one head",
     "\\+a. 0.3::a.": "no clause can define \\+/1",
     "0.3::a. 0.3::(a, b).": "no clause can define ,/2",
+    "0.3::a, 0.4::b.": "\n  write a clause for each head",
     "true :- a. a.": "no clause can define true/0",
     "X is 2. a.": "no clause can define is/2",
     "between(1, 2, 3). call(a). a.": "no clause can define call/1",

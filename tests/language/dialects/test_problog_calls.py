@@ -427,6 +427,16 @@ def test_a_clause_that_nobody_calls_is_left_out() -> None:
         read_theory_text(counting, "pl")
 
 
+def test_a_clause_that_nobody_calls_is_asked_with_all_its_arguments() -> None:
+    program = "double(X, Y) :- Y is X * 2. b(1)."
+    with pytest.raises(LanguageError) as error:
+        read_theory_text(program, "pl")
+    hint = error.value.mistakes[0].hint
+    assert hint == "ask for it in the file: query(double(3, _))."
+    asked = hint.removeprefix("ask for it in the file: ")
+    assert answers(f"{program} {asked}") == {"double(3, 6)": 1.0}
+
+
 def test_a_clause_that_calls_without_values_is_left_out_where_no_query_leads_to_it() -> None:
     walk = "0.4::up(_). at(0, 1). at(T, X) :- T > 0, S is T - 1, at(S, Y), up(S), X is Y + 1. "
     text = f"{walk} high :- at(T, 3), T > 1. proud :- \\+high, up(1). query(at(2, _)). "

@@ -48,7 +48,7 @@ MLN = {
     "#fuzzy": "1:1: '#fuzzy': degrees of truth are not supported",
     "#unique{+?x,+?y}\n1 P(+?x) ^ P(+?y)": "1:1: '#unique' is only supported for weights that are 0",
     "P(a!, b?)": "1:1: 'P' has arguments with a '!' and with a '?'",
-    "1 P(x), Q(x)": "1:13: a comma joins the premises of a '=>'",
+    "1 P(x), Q(x)": "1:7: a comma joins the premises of a '=>'",
     "#include <more.mln>": "1:10: files of a .pracmln project cannot be included",
     "1 P(x)\n  , Q(x)": "2:3: expected a formula, found ','",
     "1 P(a) and Q(a)": "1:8: expected the end of the line, found 'and'",

@@ -73,9 +73,12 @@ class Request:
         """
         if self.algebra == PROBABILITY:
             return algebra_named(INDEPENDENT)
-        if self.exact or not _is_over_relations(self.algebra):
+        if self.exact:
+            hint = "leave out --exact, or --on"
+            raise UnsupportedError("the exact algebra does not run on a database", hint=hint)
+        if not _is_over_relations(self.algebra):
             raise UnsupportedError(
-                f"the {'exact' if self.exact else self.algebra} algebra does not run on a database",
+                f"the {self.algebra} algebra does not run on a database",
                 hint=f"one of {', '.join(filter(_is_over_relations, QUERY_ALGEBRAS))}",
             )
         return algebra_named(QUERY_ALGEBRAS[self.algebra])

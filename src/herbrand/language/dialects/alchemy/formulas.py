@@ -217,7 +217,7 @@ class FormulaReader:
     def _body(self) -> Formula:
         """Read the literals after ``:-``, joined by ``^``, or by commas as in Tuffy."""
         first = self.cursor.here
-        parts = self._chains()
+        parts, _ = self._chains()
         body = parts[0] if len(parts) == 1 else And(tuple(parts), spanning(parts[0], parts[-1]))
         if not is_body(body) or self.options:
             hint = "write each way in which the head becomes true as a clause of its own"
@@ -230,23 +230,24 @@ class FormulaReader:
         self.names.weighing.setdefault(self._type_of(variable, span), span)
 
     def read(self) -> Formula:
-        formulas = self._chains()
-        return formulas[0] if len(formulas) == 1 else self._with_premises(formulas)
+        formulas, commas = self._chains()
+        return formulas[0] if len(formulas) == 1 else self._with_premises(formulas, commas[0])
 
-    def _with_premises(self, formulas: list[Formula]) -> Formula:
+    def _with_premises(self, formulas: list[Formula], comma: Token) -> Formula:
         """The implication that Tuffy writes as ``P(x), Q(x) => R(x)``, with commas between premises."""
         *premises, last = formulas
         if not isinstance(last, Implies):
-            raise self.cursor.refusal("a comma joins the premises of a '=>'", hint="write '^'")
+            raise self.cursor.refusal("a comma joins the premises of a '=>'", comma, hint="write '^'")
         return Implies(And((*premises, last.premise), spanning(premises[0], last.premise)), last.conclusion)
 
-    def _chains(self) -> list[Formula]:
-        """Read formulas with commas between them."""
-        formulas = [self._chain()]
-        while self.cursor.accept(","):
+    def _chains(self) -> tuple[list[Formula], list[Token]]:
+        """Read formulas and the commas between them."""
+        formulas, commas = [self._chain()], list[Token]()
+        while (comma := self.cursor.accept(",")) is not None:
             self.cursor.skip(NEWLINE)
             formulas.append(self._chain())
-        return formulas
+            commas.append(comma)
+        return formulas, commas
 
     def _chain(self) -> Formula:
         connectives = self.names.connectives

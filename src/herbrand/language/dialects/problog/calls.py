@@ -78,9 +78,16 @@ def _with_calls_at(
         raise LanguageError(
             "only a caller gives this clause its values, and nothing calls it",
             span=clause.span,
-            hint=f"ask for it in the file: query({clause.heads[0].predicate}(3)).",
+            hint=f"ask for it in the file: {_query_of(clause, places)}",
         )
     return _called([*guarded, *work.made, *dict.fromkeys(calls)], work.guards)
+
+
+def _query_of(clause: PrologClause, places: Places) -> str:
+    """A query of a head that gives it numbers at ``places``."""
+    head = next(head for head in clause.heads if head.predicate in places)
+    given = ("3" if place in places[head.predicate] else "_" for place in range(len(head.arguments)))
+    return f"query({head.predicate}({', '.join(given)}))."
 
 
 def without_unqueried(

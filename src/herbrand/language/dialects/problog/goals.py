@@ -172,6 +172,8 @@ class Goals:
         """Read the atom that a clause defines."""
         if term.indicator in NO_ATOMS or term.name == "call":
             hint = "in bodies it has a meaning of its own; evidence(\\+a). says that a is false"
+            if term.indicator == ",/2":
+                hint = "write a clause for each head"
             raise LanguageError(f"no clause can define {term.indicator}", span=term.span, hint=hint)
         return self.atom(term, open_ended=True)
 
