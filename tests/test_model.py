@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,20 @@ def test_ignored_kinds_are_checked() -> None:
         hb.Model(hb.parse("1: p"), ignore="weight")
 
 
+@pytest.mark.parametrize(
+    ("ask", "theory"),
+    [
+        (lambda model: model.infer(ignore="bounds"), "1: p(x)\nP(p(x)) = 0.3"),
+        (lambda model: model.bound(ignore="weights"), "1: p(x)\nP(p(x)) = 0.3"),
+        (lambda model: model.query("p(x)", ignore="weights"), "1: p(x)"),
+    ],
+)
+def test_statements_are_ignored_by_the_model_and_not_by_a_call(ask: Any, theory: str) -> None:
+    """The call was told what it had done already: "leave such statements out by --ignore weights"."""
+    with pytest.raises(UnsupportedError, match="has no option 'ignore'\n  Model takes it"):
+        ask(hb.Model(hb.parse(theory)))
+
+
 def test_representations() -> None:
     answer = hb.Model(hb.parse('1.0: p("a")\npredicate p(t)')).infer()
     assert repr(answer) == 'exact marginals\natom    probability\np("a")       0.7311'
@@ -135,6 +150,7 @@ WRONG_KINDS = {
     "the text of a theory, not NoneType": lambda: hb.formatted(None),  # type: ignore[arg-type]
     "paths of theory files, not int\n  hb.parse": lambda: hb.read(["a.hb", 3]),  # type: ignore[list-item]
     "paths of theory files, not NoneType": lambda: hb.read(None),  # type: ignore[arg-type]
+    "paths of theory files, not the text '1: a'\n  hb.parse": lambda: hb.read("1: a\n"),
     "compare takes a model, not str\n  hb.Model": lambda: hb.compare("a.hb"),  # type: ignore[arg-type]
     "size_report takes a model, not Theory": lambda: hb.size_report(hb.parse("1: a")),  # type: ignore[arg-type]
     "lint takes a model, not Theory": lambda: hb.lint(hb.parse("1: a")),  # type: ignore[arg-type]

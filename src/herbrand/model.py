@@ -238,6 +238,7 @@ class Model:
         named = {"engine": engine, "map": map, "log_partition": log_partition}
         check("infer", {**named, "top": top, "min": min, "resume": resume})
         check_functions(note=note)
+        refuse_unknown("infer", options)
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         settings = settings_from(options, within)
         asked, chosen = texts(query), texts(of)
@@ -356,6 +357,7 @@ class Model:
         ``options``: as on the command line; one that the engine does not use is refused.
         """
         asking = importlib.import_module("herbrand.engines.credal.bounding")
+        refuse_unknown("bound", options)
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
         check("bound", {"engine": engine, "resume": resume})
         check_functions(note=note, progress=progress)
@@ -515,6 +517,7 @@ class Model:
         ``options``: as on the command line.
         """
         check("query", {"engine": engine})
+        refuse_unknown("query", options)
         goals = _goals(goal, bindings)
         if self._knowledge.draws:
             return self._chosen(goals, given, engine, options, within)

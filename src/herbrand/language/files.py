@@ -64,10 +64,15 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
 def _several(paths: Any) -> list[Path]:
     """One path or several as a list; refuse other values, empty paths and a path given twice."""
     several: list[Any] = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else [*paths]
+    hint = "hb.parse(text) reads a text"
     wrong = [type(path).__name__ for path in several if not isinstance(path, str | PathLike)]
     if wrong:
-        hint = "hb.parse(text) reads a text"
         raise UnsupportedError(f"expected paths of theory files, not {wrong[0]}", hint=hint)
+    for path in several:
+        if isinstance(path, str) and _is_text(path) and not exists(path):
+            raise UnsupportedError(
+                f"expected paths of theory files, not the text '{_short(path)}'", hint=hint
+            )
     if "" in several:
         raise UnsupportedError("an empty name is no theory file", hint="name one, such as smokers.hb")
     by_place: dict[Path, Path] = {}
@@ -90,12 +95,15 @@ def theory_of(theory: Theory | Paths) -> Theory:
         )
     for path in several:
         if isinstance(path, str) and _is_text(path):
-            text = shortened(" ".join(path.split()), 60)
             raise UnsupportedError(
-                f"a model is made of a theory or of theory files, not of the text '{text}'",
+                f"a model is made of a theory or of theory files, not of the text '{_short(path)}'",
                 hint="hb.Model(hb.parse(text))",
             )
     return read(several)
+
+
+def _short(text: str) -> str:
+    return shortened(" ".join(text.split()), 60)
 
 
 def _is_text(path: str) -> bool:
