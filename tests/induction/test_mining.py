@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import herbrand as hb
-from herbrand.errors import FactsError, UnsupportedError
+from herbrand.errors import FactsError, HerbrandError, UnsupportedError
 from herbrand.induction import ranking
 from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import derived
@@ -18,6 +18,7 @@ from herbrand.induction.mining import MinedRule, MiningLimits, mine
 from herbrand.induction.ranking import KEPT
 from herbrand.induction.walks import measured, signatures
 from herbrand.loops import compiled
+from herbrand.options.table import LONGEST_BODY
 from tests.oracles import knowledge_graph as oracle
 
 SIZE = 7
@@ -213,5 +214,15 @@ def test_mining_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         hb.mine(facts=str(folder), target="grandparant")
     with pytest.raises(UnsupportedError, match="--length"):
         hb.mine(facts=str(folder), length=9)
-    with pytest.raises(FactsError, match="two columns"):
+    with pytest.raises(FactsError, match=r"two columns(.|\n)*example worlds by --worlds"):
         hb.mine(facts={"red": [("a",)]})
+
+
+def test_longer_bodies_are_advised_as_far_as_they_are_taken() -> None:
+    facts = {"likes": [("a", "b")], "knows": [("b", "c")]}
+    hints = []
+    for length in (3, LONGEST_BODY):
+        with pytest.raises(HerbrandError) as error:
+            hb.mine(facts=facts, length=length)
+        hints.append(error.value.mistakes[0].hint)
+    assert hints == ["more facts, or a larger --length", "more facts"]

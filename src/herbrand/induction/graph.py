@@ -121,7 +121,8 @@ def read_graph(theory: Theory, facts: Any, header: bool | None = None) -> tuple[
     if not any(len(rows) for rows in tables.values()):
         raise FactsError(
             "no table has two columns of constants",
-            hint="a knowledge graph is given as one table of two columns for each relation, by --facts",
+            hint="a knowledge graph is given as one table of two columns for each relation, by --facts; "
+            "example worlds by --worlds",
         )
     return KnowledgeGraph.of(tables, len(entities), entities), notes
 

@@ -19,7 +19,7 @@ from herbrand.induction.mining import mine as mined
 from herbrand.language.show import show
 from herbrand.language.syntax import FactRows, Statement, Theory, refuse_no_theory
 from herbrand.options.kinds import check_functions
-from herbrand.options.table import check, check_all
+from herbrand.options.table import LONGEST_BODY, check, check_all
 
 SHOWN = 20
 """Most rules that are listed with their counts; JSON has all."""
@@ -134,10 +134,8 @@ def mine(
     with journal_at(resume, lambda: {**options, "theory or facts": _digest(theory, graph)}) as journal:
         rules = mined(graph, MiningLimits(length=length, seed=seed), heads, watch, journal)
     if not rules:
-        raise HerbrandError(
-            "no rule is right of three triples and once in a hundred",
-            hint="more facts, or a larger --length",
-        )
+        hint = "more facts" if length >= LONGEST_BODY else "more facts, or a larger --length"
+        raise HerbrandError("no rule is right of three triples and once in a hundred", hint=hint)
     seconds = time.monotonic() - began
     links = None
     if held_out is not None:
