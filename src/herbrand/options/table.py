@@ -215,7 +215,8 @@ TABLE = (
     _row("worlds", "induce", Text(), "A folder that holds a folder of facts a world; without it, rules are "
          "mined from --facts as one large world.", metavar="DIR"),
     _row("length", "induce", Whole(1, LONGEST_BODY),
-         "Literals of a body, where rules of one large world are mined.", metavar="N", default="3", taken_by="command line"),
+         "Literals of a body, where rules of one large world are mined.",
+         metavar="N", default="3", taken_by="command line"),
     _row("held_out", "induce", Text(), "Triples left out of one large world, to measure link prediction on.",
          metavar="PATH", taken_by="command line"),
     _row("worlds", "sample", Whole(1, 10_000_000), "How many worlds are drawn.", metavar="N", default="1"),
