@@ -140,6 +140,13 @@ def test_where_none_can_run_each_says_why() -> None:
     assert str(refused.value) == "a cannot run it: a is ill\nb cannot run it: b is ill"
 
 
+def test_where_none_can_run_advice_stands_once() -> None:
+    hints = ("rest", "rest", "", "run")
+    with pytest.raises(BudgetError) as refused:
+        best([Refused("a", Refusal(UnsupportedError("ill", hint=hint))) for hint in hints])
+    assert [mistake.hint for mistake in refused.value.mistakes] == ["rest", "", "", "run"]
+
+
 def test_engines_are_asked_only_until_one_answers_at_once() -> None:
     program = hb.Model(hb.parse("0.5: p => q")).program
     asked = []

@@ -172,6 +172,10 @@ class TestRefusals:
         )
         assert mistake.hint.startswith("declare f as observed")
 
+    def test_one_atom_more_than_memory(self) -> None:
+        with pytest.raises(BudgetError, match="there is 1 latent ground atom, 1 of them of p: about 180 B"):
+            ground(hb.Model(hb.parse("1.0: p")).program, Budget(10))
+
     def test_of_derived_atoms_more_than_can_be_numbered(self) -> None:
         text = "type t = 1..100000\npredicate e(t, t): observed\npredicate r(t, t, t, t)\n"
         text += "0.5 :: r(x, y, z, w) :- e(x, y), e(z, w)"

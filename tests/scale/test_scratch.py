@@ -159,7 +159,10 @@ class TestJoins:
     @pytest.fixture
     def notes(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         def refused(*_: object) -> None:
-            raise BudgetError([Mistake("a join does not fit"), Mistake("nor does another")])
+            hints = "rest", "allow more by --memory, or keep them on disk by --on duckdb:FILE"
+            raise BudgetError(
+                [Mistake("a join does not fit", hint=hints[0]), Mistake("nor does another", hint=hints[1])]
+            )
 
         monkeypatch.setattr("herbrand.engines.choice.choose", refused)
         return []
@@ -180,6 +183,8 @@ class TestJoins:
         theory = hb.parse(
             "predicate e(t, t): observed\npredicate p(t, t)\n0.3: p(x, y) and p(y, z) => p(x, z)"
         )
-        with pytest.raises(BudgetError, match=r"nor does it run on a database: .* rows a step"):
+        with pytest.raises(BudgetError, match=r"nor does it run on a database: .* rows a step") as refused:
             hb.Model(theory, {"e": [(place, place + 1) for place in range(1500)]}).infer(top=1)
+        hints = [mistake.hint for mistake in refused.value.mistakes]
+        assert hints[:2] == ["rest", "allow more by --memory"]  # a database was tried
         assert not left_over(folder)

@@ -126,7 +126,9 @@ def best(offers: Iterable[AnyOffer | Refused]) -> AnyOffer:
     exact: list[AnyOffer] = []
     for offer in offers:
         if isinstance(offer, Refused):
-            refusals.append(Mistake(f"{offer.name} cannot run it: {offer.refusal.why}"))
+            told = any(each.hint == offer.refusal.instead for each in refusals)
+            hint = "" if told else offer.refusal.instead
+            refusals.append(Mistake(f"{offer.name} cannot run it: {offer.refusal.why}", hint=hint))
         elif not offer.exact and offer.cost.handed:
             continue  # the engine that does the work is asked as well
         elif not offer.exact and exact:

@@ -72,6 +72,11 @@ class Refusal:
     def why(self) -> str:
         return self.error.mistakes[0].message
 
+    @property
+    def instead(self) -> str:
+        """What to do instead; empty if nothing is known."""
+        return self.error.mistakes[0].hint
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Generic[State]):

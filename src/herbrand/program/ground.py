@@ -22,7 +22,7 @@ from itertools import accumulate
 import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget, readable, refuse_beyond
-from herbrand.errors import BudgetError, ContradictionError, Mistake
+from herbrand.errors import BudgetError, ContradictionError, Mistake, counted
 from herbrand.facts.facts import Facts
 from herbrand.language.formulas import Constant, Formula, Term, Value
 from herbrand.language.scope import Renaming, free_variables, variable_types
@@ -262,9 +262,10 @@ class LatentAtoms:
         instead = f"declare {largest} as observed if what is not listed is false"
         if largest in self.derived:
             instead = f"rules derive {largest}: give its arguments types of fewer constants"
+        are = "is" if total == 1 else "are"
         raise BudgetError(
-            f"there are {total:,} latent ground atoms, {counts[largest]:,} of them of {largest}: about "
-            f"{readable(total * BYTES_AN_ATOM)}, and {readable(self._allowed)} are allowed",
+            f"there {are} {counted(total, 'latent ground atom')}, {counts[largest]:,} of them of {largest}: "
+            f"about {readable(total * BYTES_AN_ATOM)}, and {readable(self._allowed)} are allowed",
             hint=f"{instead}, or allow more by --memory",
         )
 

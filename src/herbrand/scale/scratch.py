@@ -89,7 +89,12 @@ def instead(stored_at: StoredAt, error: BudgetError, note: Note | None) -> Itera
     except HerbrandError as other:
         refused = other.mistakes[0]
         more = Mistake(f"nor does it run on a database: {refused.message}", hint=refused.hint)
-        raise BudgetError((*error.mistakes, more)) from None
+        raise BudgetError((*map(_off_disk, error.mistakes), more)) from None
+
+
+def _off_disk(mistake: Mistake) -> Mistake:
+    """The mistake with a hint to ``--on`` replaced, since a database was tried."""
+    return replace(mistake, hint=MORE) if "--on" in mistake.hint else mistake
 
 
 @contextmanager
