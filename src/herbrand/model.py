@@ -43,6 +43,7 @@ from herbrand.language.syntax import (
 from herbrand.options.kinds import Text, check_functions, texts
 from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.program.dependencies import refuse_resting, refuse_weighted
+from herbrand.program.expansion import ManyInstancesError
 from herbrand.program.knowledge import Knowledge, latest
 from herbrand.program.program import Program
 from herbrand.program.question import (
@@ -264,7 +265,7 @@ class Model:
         try:
             question = self._asked(call.query, call.given, call.most_probable, budget)
             settled = self._settled(*question, call.engine, call.settings, call.note)
-        except OutOfTimeError:
+        except (OutOfTimeError, ManyInstancesError):
             raise
         except BudgetError as error:
             if not (runs_on_database("infer", call.engine) and holds_database(budget.bytes)):

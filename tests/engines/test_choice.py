@@ -249,3 +249,13 @@ def test_what_only_approximates_is_not_asked_beside_an_affordable_exact_answer(
     assert chosen.name == "integer" and chosen.operations > 0 and not asked
     assert "mean-field" in [offer.name for offer in choices(Settings(), program, question)]
     assert asked, "a listing of all engines asks it"
+
+
+def test_no_engine_is_named_for_more_instances_than_any_answers() -> None:
+    """Another engine and a scratch database were named beside the reason, and refused it alike."""
+    model = hb.Model(hb.parse("type t = 1..60\npredicate e(t, t)\n1: e(x, y)"))
+    for engine in ("auto", "lifted"):
+        with pytest.raises(BudgetError) as refused:
+            model.infer("e(x, y) and e(y, z)", engine=engine)
+        (mistake,) = refused.value.mistakes
+        assert mistake.message == "the queried formula has 216,000 instances; at most 100,000 are answered"

@@ -26,6 +26,7 @@ from herbrand.engines.loop import Limits, settle, watching
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
 from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError, UnsupportedError
 from herbrand.program.dependencies import only_count, unusable_by
+from herbrand.program.expansion import ManyInstancesError
 from herbrand.program.lower import in_cells
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -347,8 +348,8 @@ def with_alternative(
 ) -> HerbrandError:
     """The error, with the engine that ``auto`` would take instead of ``refused``, if the remaining time
     suffices to find it."""
-    if settings.clip is not None or program.uncertain:
-        return error  # no other engine computes that model
+    if settings.clip is not None or program.uncertain or isinstance(error, ManyInstancesError):
+        return error  # no other engine computes that model, or answers so many instances
     settings = replace(settings, budget=settings.budget.share(0.5))
     try:
         other = best(choices(settings, program, question, past_exact=False, without=refused))

@@ -141,6 +141,10 @@ def _refuse_explosion(formula: Formula, free: Sequence[str], choices: Sequence[D
 MOST_INSTANCES = 100_000
 
 
+class ManyInstancesError(BudgetError):
+    """A queried formula has more instances than any engine answers."""
+
+
 class Instance(NamedTuple):
     """A queried formula for one choice of constants, as ``written``, and ``closed``: with quantifiers written
     out whose variables got their type only from a comparison with a replaced variable."""
@@ -159,7 +163,7 @@ def instances(formula: Formula, program: Program) -> Iterator[Instance]:
     domains = [program.domain(types[name]) for name in names]
     count = math.prod(map(len, domains))
     if count > MOST_INSTANCES:
-        raise BudgetError(
+        raise ManyInstancesError(
             f"the queried formula has {count:,} instances; at most {MOST_INSTANCES:,} are answered",
             span=formula.span,
             hint="put constants for some of its variables",
