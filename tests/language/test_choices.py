@@ -79,8 +79,11 @@ def test_commands_that_cannot_use_choices_name_one(command: str) -> None:
 
 
 def test_a_layer_refuses_choices() -> None:
-    with pytest.raises(hb.HerbrandError, match=r"a logic layer cannot use this statement: 0.3 :: rain"):
+    with pytest.raises(
+        hb.HerbrandError, match=r"a logic layer cannot use this statement: 0.3 :: rain"
+    ) as told:
         hb.nn.LogicLayer(hb.Model(hb.parse("0.3 :: rain\n1.5: rain")))
+    assert told.value.mistakes[0].hint == "a query layer with algebra='probability' takes choices"
 
 
 def test_choices_cannot_be_ignored() -> None:

@@ -218,6 +218,7 @@ def seen_layer(algebra: str) -> QueryLayer:
 @pytest.mark.parametrize("wrong", [1.5, -0.25, math.nan, math.inf])
 def test_scores_that_are_no_probabilities_are_refused(algebra: str, wrong: float) -> None:
     layer, told = seen_layer(algebra), f"a fact of seen weighs {wrong:g}, which is no probability"
+    told += "\n  scores are from 0 to 1, as torch.sigmoid makes them; algebra='count' takes any"
     for scores in (torch.tensor([0.5, wrong]), torch.tensor([[0.5, 0.5], [wrong, 0.5]])):
         with pytest.raises(UnsupportedError, match=told):
             layer(scores={"seen": scores})
@@ -406,8 +407,12 @@ def test_heads_that_are_no_atoms_with_numbers_are_refused() -> None:
         hb.parse('type t = {"a"}\npredicate p(t)\npredicate q(t)\n0.4 :: p("a"); 0.6 :: q("a")\n')
     )
     for algebra in ("count", "max"):
-        with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
+        with pytest.raises(UnsupportedError, match="a query layer cannot use this statement") as refused:
             QueryLayer(heads, "p(x)", given=[], algebra=algebra)
+        assert refused.value.mistakes[0].hint == "algebra='probability' takes choices"
+    assert QueryLayer(heads, "p(x)", given=[], algebra="probability")({}, {}).tolist() == [
+        [pytest.approx(0.4)]
+    ]
     with pytest.raises(UnsupportedError, match="a query layer cannot use this statement"):
         QueryLayer(hb.Model(hb.parse(CHOICES)), "path(x, y)", neural=["edge"])
 

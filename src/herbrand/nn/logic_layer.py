@@ -104,7 +104,8 @@ class LogicLayer(Layer):
         if not isinstance(model, Program):
             refuse_no_model("LogicLayer", model)
         program = model if isinstance(model, Program) else model.program
-        refuse_unusable(program.statements, "a logic layer", "weights", "rules")
+        drawn = "a query layer with algebra='probability' takes choices"
+        refuse_unusable(program.statements, "a logic layer", "weights", "rules", for_choices=drawn)
         refuse_resting(program, "a logic layer")
         self.iterations, self.damping, self.tolerance = iterations, damping, tolerance
         self.program = program

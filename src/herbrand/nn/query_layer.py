@@ -245,7 +245,8 @@ class QueryLayer(Layer):
             if isinstance(statement, Choice | Rule) and rules and rules != (statement,):
                 whole.append((statement, rules))
             used += rules or (statement,)
-        refuse_unusable(used, "a query layer", "rules")
+        drawn = "" if self._are_probabilities else f"algebra='{PROBABILITY}' takes choices"
+        refuse_unusable(used, "a query layer", "rules", for_choices=drawn)
         return tuple(one for one in used if isinstance(one, Rule)), whole
 
     def _rules_of(self, statement: Choice | Rule) -> tuple[Rule, ...]:
@@ -600,7 +601,8 @@ def _refuse_no_probability(name: str, scores: Tensor) -> None:
     """Raise an error for scores outside of 0 to 1, with a tolerance for finite differences."""
     wrong = no_probabilities(scores)
     if len(wrong):
-        raise no_probability(name, float(wrong[0]))
+        hint = f"scores are from 0 to 1, as torch.sigmoid makes them; algebra='{COUNT}' takes any"
+        raise no_probability(name, float(wrong[0]), hint)
 
 
 def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:

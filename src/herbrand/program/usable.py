@@ -42,14 +42,17 @@ IGNORABLE = ("weights", "bounds", "rules")
 """Kinds that ``--ignore`` leaves out; without its choices a theory would mean something else."""
 
 
-def refuse_unusable(statements: Iterable[Statement], command: str, *usable: str) -> None:
-    """Raise UnsupportedError for statements of kinds that a command cannot use."""
+def refuse_unusable(
+    statements: Iterable[Statement], command: str, *usable: str, for_choices: str = ""
+) -> None:
+    """Raise UnsupportedError for statements of kinds that a command cannot use. ``for_choices``: what to do
+    where these are choices."""
     statements = list(statements)
     used = tuple(chain.from_iterable(KINDS[name] for name in usable))
     elsewhere = command in ANSWERING and not any(isinstance(statement, used) for statement in statements)
     weighted = any(isinstance(statement, WeightedFormula) for statement in statements)
     mistakes = [
-        _unusable(command, name, own, elsewhere, weighted)
+        _unusable(command, name, own, elsewhere, weighted, for_choices)
         for name, kind in KINDS.items()
         if name not in usable and (own := [s for s in statements if isinstance(s, kind)])
     ]
@@ -68,7 +71,12 @@ def refuse_no_model(call: str, given: object) -> None:
 
 
 def _unusable(
-    command: str, kind: str, statements: Sequence[Statement], elsewhere: bool, weighted: bool
+    command: str,
+    kind: str,
+    statements: Sequence[Statement],
+    elsewhere: bool,
+    weighted: bool,
+    for_choices: str,
 ) -> Mistake:
     """Name the first statement of a kind that the command cannot use; ``elsewhere``: another command can;
     ``weighted``: there are weighted or hard formulas, too."""
@@ -83,6 +91,8 @@ def _unusable(
             hint = "probabilities are learned by --method likelihood, which auto takes"
         elif weighted:
             hint = "weights of formulas are not learned beside choices: leave these or the formulas out"
+    if for_choices and isinstance(first, Choice):
+        hint = for_choices
     if command == "bound" and isinstance(first, Choice):
         hint = "infer takes choices; for bound, state the probabilities of the heads: P(head | body) = 0.3"
     if command == "bound" and isinstance(first, WeightedFormula) and isinstance(first.weight, Hard):

@@ -257,12 +257,13 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
     _refuse_uncertain_aggregates(program, predicates)
 
 
-def no_probability(predicate: str, weight: float) -> UnsupportedError:
+ANY_WEIGHTS = "--algebra count takes any weights"
+
+
+def no_probability(predicate: str, weight: float, hint: str = ANY_WEIGHTS) -> UnsupportedError:
     """The error that a fact's weight is no probability."""
-    return UnsupportedError(
-        f"a fact of {predicate} weighs {weight:g}, which is no probability",
-        hint="--algebra count takes any weights",
-    )
+    message = f"a fact of {predicate} weighs {weight:g}, which is no probability"
+    return UnsupportedError(message, hint=hint)
 
 
 def check_rule_weights(program: HornProgram, predicates: Collection[str]) -> None:
@@ -272,7 +273,7 @@ def check_rule_weights(program: HornProgram, predicates: Collection[str]) -> Non
             raise UnsupportedError(
                 f"this rule weighs {rule_number(rule):g}, which is no probability",
                 span=rule.span,
-                hint="--algebra count takes any weights",
+                hint=ANY_WEIGHTS,
             )
 
 
