@@ -92,6 +92,26 @@ def test_statements_are_ignored_by_the_model_and_not_by_a_call(ask: Any, theory:
         ask(hb.Model(hb.parse(theory)))
 
 
+@pytest.mark.parametrize(
+    ("theory", "query", "options", "command"),
+    [
+        ("P(a) = 0.3", "P(a)", {"proofs": 3}, "bound"),
+        ("P(a) = 0.3", "a", {"damping": 0.5}, "bound"),
+        ("1: a", "a", {"mode": "sound"}, "infer"),
+        ("e(1)\np(x) :- e(x)", "p(1)", {"damping": 0.5}, "query"),
+        ("e(1)\np(x) :- e(x)", "p(1)", {"proofs": 3}, "query"),
+    ],
+)
+def test_an_option_of_explain_is_not_said_to_be_one_where_it_is_refused(
+    theory: str, query: str, options: dict[str, Any], command: str
+) -> None:
+    with pytest.raises(UnsupportedError) as told:
+        hb.Model(hb.parse(theory)).explain(query, **options)
+    (mistake,) = told.value.mistakes
+    assert mistake.message == f"{command} has no option '{next(iter(options))}'"
+    assert mistake.hint.endswith(f"{command} explains this: leave it out") and "explain," not in mistake.hint
+
+
 def test_representations() -> None:
     answer = hb.Model(hb.parse('1.0: p("a")\npredicate p(t)')).infer()
     assert repr(answer) == 'exact marginals\natom    probability\np("a")       0.7311'

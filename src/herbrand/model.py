@@ -41,7 +41,7 @@ from herbrand.language.syntax import (
     Value,
 )
 from herbrand.options.kinds import Text, check_functions, texts
-from herbrand.options.table import check, options_of, refuse_unknown
+from herbrand.options.table import COMMANDS, check, options_of, refuse_unknown
 from herbrand.program.dependencies import refuse_resting, refuse_weighted
 from herbrand.program.expansion import ManyInstancesError
 from herbrand.program.knowledge import Knowledge, latest
@@ -406,6 +406,7 @@ class Model:
         self._knowledge.refuse_unusable("explain", "weights", "bounds", "rules", "choices")
         by_proofs = not is_probability(asked) and not self._knowledge.draws
         if by_proofs and queried_predicates((asked,), self.signature) & derived:
+            _refuse_of_others("query", chosen)
             request = importlib.import_module("herbrand.engines.proof.request").Request.of(
                 chosen | {"top": top}, limits
             )
@@ -432,6 +433,7 @@ class Model:
         self._knowledge.refuse_unusable("infer", "weights", "rules", "choices")
         kept = dict(options)
         proofs = kept.pop("proofs", None)
+        _refuse_of_others("infer", kept)
         chosen = settings_from(kept, budget)
         refuse_unused("infer", engine, chosen)
         named = queried_predicates((query,), self.signature)
@@ -454,6 +456,7 @@ class Model:
         budget: Budget,
     ) -> IntervalExplanation:
         self._knowledge.refuse_unusable("bound", "bounds", "rules")
+        _refuse_of_others("bound", options)
         asking = importlib.import_module("herbrand.engines.credal.bounding")
         chosen = asking.bound_settings(options, budget)
         refuse_unused("bound", engine, chosen)
@@ -747,6 +750,19 @@ class Model:
                 f"only check, infer, query, bound, learn and compare run on {self._on}",
                 hint=LEAVE_OUT_ON,
             )
+
+
+def _refuse_of_others(command: str, options: Iterable[str]) -> None:
+    """Raise UnsupportedError for an option of ``explain`` that the command which explains does not take."""
+    for name in options:
+        if name not in options_of(command):
+            takers = ", ".join(
+                other for other in COMMANDS if other != "explain" and name in options_of(other)
+            )
+            hint = (
+                f"{f'it is an option of {takers}; ' if takers else ''}{command} explains this: leave it out"
+            )
+            raise UnsupportedError(f"{command} has no option '{name}'", hint=hint)
 
 
 def _refuse_resuming(resume: bool) -> None:
