@@ -149,6 +149,12 @@ def test_mistakes_tell_place_and_hint(ask: Ask) -> None:
     }  # fmt: skip
 
 
+def test_a_question_of_each_command_is_shown_where_none_is_asked(ask: Ask) -> None:
+    """``explain`` was shown an atom with a variable, which it refuses."""
+    shown = {command: refused(ask(f"/{command}", {}), 400)["hint"] for command in ("query", "explain")}
+    assert shown == {"query": 'such as friends("anna", x)', "explain": 'such as smokes("anna")'}
+
+
 def test_a_huge_body_is_refused_before_it_is_read(smokers: Started) -> None:
     with smokers.client() as client:
         assert "bytes" in refused(client.post("/infer", content=b" " * (9 << 20)), 413)["message"]

@@ -27,8 +27,8 @@ from herbrand.serving.refusals import BAD_REQUEST, RefusedError
 
 ASKING = ("infer", "bound", "query", "explain", "check")
 """Commands that query a loaded model and change nothing."""
-ONE_QUESTION = ("query", "explain")
-"""Commands that take one question a call."""
+ONE_QUESTION = {"query": 'friends("anna", x)', "explain": 'smokes("anna")'}
+"""Commands that take one question a call, each with an example."""
 FILES = ("save", "resume")
 """Options that name files on the server."""
 
@@ -76,7 +76,8 @@ def request_of(command: str, given: Any) -> Request:
 def _one_question(command: str, given: Any) -> str:
     questions = texts(given)
     if len(questions) != 1:
-        hint = "several go into one request by POST /batch" if questions else 'such as friends("anna", x)'
+        several = "several go into one request by POST /batch"
+        hint = several if questions else f"such as {ONE_QUESTION[command]}"
         raise RefusedError(
             BAD_REQUEST, f"{command} takes one question in 'query', not {len(questions)}", hint
         )
