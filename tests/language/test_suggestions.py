@@ -146,6 +146,7 @@ def test_comments(comment: str, before: str) -> None:
         ('a("x", 1), a("y", 2)', "each fact stands on a line of its own; the head of a rule is one atom"),
         ("0.6 :: a, 0.3 :: b", "heads of one choice stand apart by ';', other choices on lines of their own"),
         ("P(a) = 0.2, 0.3", "write both bounds as 'in [lower, upper]'"),
+        ("P(a) = 0.2,0.3", "write both bounds as 'in [lower, upper]'"),
         ("P(a) = 0,3", "a decimal point is written '.'"),
         ('a("x") ~ 0,3', "a decimal point is written '.'"),
         ("1: a(x) if b(x)", "write 'premise => conclusion'"),

@@ -79,6 +79,7 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 _WORD_BEFORE = re.compile(r"([^\W\d]\w*)[ \t\n]*$")
 _FIRST_WORD = re.compile(r"(?:\[[^]\n]*\][ \t\n]*)?([^\W\d]\w*)[ \t\n]*$")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\n]*$")
+_WHOLE_BEFORE = re.compile(r"(?<![.\d])\d+$")
 _COMPUTED_BEFORE = re.compile(r"[-+*/][ \t]*[\w.]+[ \t)]*$")
 _QUANTIFIED_BEFORE = re.compile(r"\b(?:exists|forall)[ \t\n]+[\w, \t\n]*\w$")
 _CHANCE_BEHIND = re.compile(r"::[ \t]*[0-9.]+[ \t]*$")
@@ -223,7 +224,7 @@ def _name_with_a_sign(failure: Failure) -> str:
 
 
 def _decimal_comma(failure: Failure) -> str:
-    comma = failure.kind == "COMMA" and failure.before[-1:].isdigit() and failure.after.isdigit()
+    comma = failure.kind == "COMMA" and _WHOLE_BEFORE.search(failure.before) and failure.after.isdigit()
     return "a decimal point is written '.'" if comma else ""
 
 
