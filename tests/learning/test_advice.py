@@ -81,3 +81,15 @@ def test_weights_beside_probabilities_that_are_given() -> None:
     assert (
         mistake.hint == "weights of formulas are not learned beside choices: leave these or the formulas out"
     )
+
+
+def test_a_file_of_alchemy_is_told_of_its_own_form(tmp_path: Path) -> None:
+    """``?`` is no weight there; a formula without one is learned."""
+    path = tmp_path / "smokers.mln"
+    path.write_text("Smokes(person)\n1.5 Smokes(x)\n")
+    with pytest.raises(HerbrandError) as error:
+        hb.Model(path, {"Smokes": ["a"]}).learn()
+    hint = error.value.mistakes[0].hint
+    assert hint == "leave the weight of a formula out, or learn given ones by --relearn"
+    path.write_text("Smokes(person)\nSmokes(x)\n")
+    assert hb.Model(path, {"Smokes": ["a"]}).learn().weights

@@ -190,6 +190,8 @@ def refuse_nothing_learned(theory: Theory) -> None:
     if learned_statements(theory):
         return
     hint = "write ? in place of a weight, as in: ?: smokes(x) => cancer(x), or learn given ones by --relearn"
+    if any(s.span is not None and s.span.source.name.endswith(".mln") for s in theory.formulas):
+        hint = "leave the weight of a formula out, or learn given ones by --relearn"
     of_facts = [predicate.name for predicate in theory.predicates if predicate.role == "learned"]
     if of_facts:
         hint = f"the weights of the facts of {of_facts[0]} are learned by --method proof"
