@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import herbrand as hb
+from herbrand.errors import UnsupportedError
 
 THEORY = """\
 predicate word(record, token): observed
@@ -163,3 +164,10 @@ def test_scikit_learn_takes_it() -> None:
     assert scores.min() == 1.0
     search = selection.GridSearchCV(estimator, {"known": [True, False]}, cv=folds).fit(X, y)
     assert search.best_score_ == 1.0
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(UnsupportedError, match='needs a target\n  such as target="smokes"'):
+        hb.LinkClassifier("1: smokes(x)").fit([("a",)], [1])
+    with pytest.raises(ValueError, match="smokes has 1 argument, and a row of X has 2"):
+        hb.LinkClassifier("1: smokes(x)", target="smokes").fit([("a", "b")], [1])

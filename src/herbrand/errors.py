@@ -257,13 +257,13 @@ def in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:
     return sorted(mistakes, key=place)
 
 
-def counted(number: int, thing: str) -> str:
-    """Text of a count and the thing counted, in singular or plural.
+def counted(number: int, thing: str, things: str = "") -> str:
+    """Text of a count and the thing counted, in singular or plural, which is ``things`` or ends in ``s``.
 
-    >>> counted(1, "argument"), counted(2000, "argument")
-    ('1 argument', '2,000 arguments')
+    >>> counted(1, "argument"), counted(2000, "argument"), counted(2, "class", "classes")
+    ('1 argument', '2,000 arguments', '2 classes')
     """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {things or f'{thing}s'}"
 
 
 def few_of(texts: Sequence[str], between: str = ", ", most: int = 4) -> str:

@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from herbrand.errors import UnsupportedError
+from herbrand.errors import UnsupportedError, counted
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.files import read
@@ -93,6 +93,8 @@ class LinkClassifier:
         theory = _stated(self.theory)
         signature = check(theory)
         Text(path=False).check("target", self.target)
+        if not self.target:
+            raise UnsupportedError("a classifier needs a target", hint='such as target="smokes"')
         Flag().check("known", self.known)
         target = signature.predicate(self.target)
         if target.value_type is not None:
@@ -186,7 +188,8 @@ class LinkClassifier:
         rows, arity = _rows(X), len(calendars)
         for row in rows:
             if len(row) != arity:
-                raise ValueError(f"{self.target} has {arity} arguments, and a row of X has {len(row)}")
+                takes = counted(arity, "argument")
+                raise ValueError(f"{self.target} has {takes}, and a row of X has {len(row)}")
         return [tuple(map(_constant, row, calendars)) for row in rows]
 
 

@@ -130,3 +130,11 @@ def test_an_explanation_adds_up(facts: str) -> None:
     assert abs(why.remainder) < 1e-9
     unary = next(r for r in why.reasons if r.statement == "-1.0: smokes(x)")
     assert unary.contribution == pytest.approx(-1.0) and unary.grounding == {"x": "p0"}
+
+
+def test_one_class_is_counted_in_the_singular() -> None:
+    report = size_report(hb.Model(hb.parse("1: a")))
+    assert report.engines["bp"].detail == "1 class of 1 latent atom"
+    assert report.engines["regions"].detail == (
+        "1 region over 1 class of alike constants, the largest of 1 entry"
+    )

@@ -223,6 +223,7 @@ def test_comments_of_uai_stand_on_lines_and_behind_words() -> None:
         (ONE, "1:1: variable 'a' has no probabilities"),
         (ONE + ONE + "probability (a) { table 1, 0; }", "2:10: variable 'a' is declared twice"),
         ("variable a { type discrete [3] {t, f}; }", "1:29: variable 'a' has 2 values, and [ 3 ] is written"),
+        ("variable a { type discrete [2] {t}; }", "1:29: variable 'a' has 1 value, and [ 2 ] is written"),
         ("variable a { type discrete [2] {t, t}; }", "'a' has a value twice"),
         ("variable a { type discrete [0] {}; }", "variable 'a' has no values"),
         ("variable a { type discrete [", "expected the number of values, found the end of the text"),
@@ -248,7 +249,7 @@ def test_comments_of_uai_stand_on_lines_and_behind_words() -> None:
         (TWO + "probability (b | a) { (t) 0.5, 0.5; (u) 1, 0; }", "4:38: 'a' has no value 'u'"),
         (TWO + "probability (b | a) { (t) 1, 0; (t) 1, 0; }", "these values have a row already"),
         (TWO + "probability (b | a) { default 1, 0; default 0, 1; }", "4:37: there is a default already"),
-        (TWO + "probability (b | a) { (t, f) 1, 0; }", "2 values for 1 parents"),
+        (TWO + "probability (b | a) { (t, f) 1, 0; }", "2 values for 1 parent"),
         (TWO + "probability (b | a) { (t) 1, 0; (f) 1, x; }", "4:33: expected a probability, found 'x'"),
         (TWO + "probability (b | a) { (t) 1, 0; (f) 1, 1; }", "4:33: these probabilities add up to 2"),
         (

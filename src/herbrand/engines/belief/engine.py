@@ -24,7 +24,7 @@ from herbrand.engines.contradiction import proved_contradiction
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal, Settings
 from herbrand.engines.loop import Schedule
 from herbrand.engines.reading import looked_up
-from herbrand.errors import UnsupportedError, few_of
+from herbrand.errors import UnsupportedError, counted, few_of
 from herbrand.factors.compiled import Compiled, compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.pieces import LARGEST_TABLE
@@ -81,7 +81,8 @@ class BeliefPropagation:
         except REFUSALS as error:
             return Refusal(error)
         graph = state.compiled.graph
-        detail = f"{state.compiled.class_count:,} classes of {state.compiled.atom_count:,} latent atoms"
+        classes = counted(state.compiled.class_count, "class", "classes")
+        detail = f"{classes} of {counted(state.compiled.atom_count, 'latent atom')}"
         return Prepared.ready(state, Cost(graph.operations * ROUNDS_EXPECTED, graph.bytes, detail=detail))
 
     def _compiled(self, program: Program, question: Question, within: Budget) -> BeliefState:

@@ -34,6 +34,7 @@ from herbrand.engines.regions.explanation import explained
 from herbrand.engines.regions.loopy import Loopy
 from herbrand.engines.regions.message_run import RegionRun, begun, drawn_leanings, stepped
 from herbrand.engines.regions.parts import Construction, RegionPart, size_of
+from herbrand.errors import counted
 from herbrand.program.ground import refuse_long_answer
 from herbrand.program.program import Program
 from herbrand.program.question import Question
@@ -158,9 +159,10 @@ class Regions:
         sizes = [size_of(part) for part in state.parts]
         regions = sum(len(part.propagation.graph.regions) for part in state.parts)
         classes = sum(len(part.summation.element_groups.all) for part in state.parts)
+        entries = max((size.entries for size in sizes), default=0)
         detail = (
-            f"{regions:,} regions over {classes:,} classes of alike constants, "
-            f"the largest of {max((size.entries for size in sizes), default=0):,.0f} entries"
+            f"{counted(regions, 'region')} over {counted(classes, 'class', 'classes')} of alike constants, "
+            f"the largest of {entries:,.0f} {'entry' if entries == 1 else 'entries'}"
         )
         if any(part.propagation.counts.layout is None for part in state.parts):
             detail += "; formulas too large for that take some constants at a time"

@@ -172,7 +172,7 @@ class _Reader:
         if name in self.variables:
             raise LanguageError(f"variable '{name}' is declared twice", span=self._span(place, place))
         if count != str(len(labels)):
-            message = f"variable '{name}' has {len(labels)} values, and [ {count} ] is written"
+            message = f"variable '{name}' has {counted(len(labels), 'value')}, and [ {count} ] is written"
             raise LanguageError(message, span=self._span(count_at, count_at))
         if not labels or len(set(labels)) < len(labels):
             message = f"variable '{name}' has no values" if not labels else f"'{name}' has a value twice"
@@ -305,7 +305,7 @@ class _Reader:
         start = self.at
         labels = self._names(")")
         if len(labels) != len(parents):
-            message = f"{len(labels)} values for {len(parents)} parents"
+            message = f"{counted(len(labels), 'value')} for {counted(len(parents), 'parent')}"
             raise LanguageError(message, span=self._span(start - 1, self.at - 1))
         case = 0
         try:
