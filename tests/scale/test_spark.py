@@ -233,7 +233,7 @@ def test_ariel_with_an_executor_killed_on_the_way(
 ) -> None:
     """Parts are solved by the executors, one of which is killed before the second shelf of them."""
     facts = {"friends": [(one, other) for one, other in links(150) if one != other]}
-    killing.before(solving.SparkSolver, "tell", 2)
+    killing.before(solving.SparkSolver, "store_solved", 2)
     monkeypatch.setattr(parts, "SENTENCES_A_PART", 40)
     monkeypatch.setattr(parts, "PARTS_A_SHELF", 2)
     options: dict[str, Any] = {"iterations": 2, "independence": "none"}
