@@ -161,6 +161,10 @@ class LanguageError(HerbrandError):
     """A theory, formula or dialect file that cannot be read, or does not fit together."""
 
 
+class EndlessError(LanguageError):
+    """Recursion makes values that no rule bounds; the depth of a query does."""
+
+
 class FactsError(HerbrandError):
     """A table of facts that cannot be taken as it stands."""
 

@@ -23,7 +23,7 @@ from herbrand.budget import UNLIMITED, Budget, budget_of, holds_database
 from herbrand.engines.engine import Call, Settings, first_state, settings_from
 from herbrand.engines.loop import run
 from herbrand.engines.registry import engine_named, refuse_in_memory_only, refuse_unused, runs_on_database
-from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
+from herbrand.errors import BudgetError, EndlessError, OutOfTimeError, UnsupportedError
 from herbrand.extras import imported, member
 from herbrand.facts.load import facts_too_large
 from herbrand.facts.source import FactSource
@@ -42,7 +42,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.options.kinds import Text, check_functions, texts
 from herbrand.options.table import COMMANDS, check, options_of, refuse_unknown
-from herbrand.program.dependencies import refuse_resting, refuse_weighted
+from herbrand.program.dependencies import Depth, refuse_resting, refuse_weighted
 from herbrand.program.expansion import ManyInstancesError
 from herbrand.program.knowledge import Knowledge, latest
 from herbrand.program.program import Program
@@ -528,16 +528,41 @@ class Model:
         self._knowledge.refuse_unusable("query", "rules")
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         prover = engine_named("query", engine, request)
-        evidence, apart = texts(given), request.algebra == "probability"
-        valued, knowledge = self.signature.valued_names, self._knowledge
         several = () if isinstance(goal, str) else tuple(map(str, goals.each))
-        if any(computing_goal(one, valued) for one in several):
+        if any(computing_goal(one, self.signature.valued_names) for one in several):
             within = request.budget  # each such goal has rules of its own
             result = (
                 self.query(one, given=given, engine=engine, within=within, **options) for one in several
             )
-            return cast("tuple[Bindings, ...]", tuple(result))
-        computing = computing_goal(goal, valued) if isinstance(goal, str) else None
+            return tuple(result)
+        asked = partial(self._proved, goal, goals, bindings, texts(given), prover, request)
+        try:
+            return asked(self._knowledge)
+        except EndlessError:
+            if "depth" not in options or isinstance(request.depth, str):
+                raise
+        depth = Depth(request.depth, goals.negated(self.signature))
+        found = asked(self._knowledge.to_depth(depth))
+        guarantee = request.guarantee(truncated=True)
+        cut = [
+            replace(one, truncated=True, guarantee=guarantee)
+            for one in ((found,) if isinstance(goal, str) else found)
+        ]
+        return cut[0] if isinstance(goal, str) else tuple(cut)
+
+    def _proved(
+        self,
+        goal: Any,
+        goals: Any,
+        bindings: Mapping[str, Sequence[Value]] | None,
+        evidence: tuple[str, ...],
+        prover: Any,
+        request: Any,
+        knowledge: Knowledge,
+    ) -> Any:
+        """The answers of a goal, or of several, by proofs."""
+        apart, own = request.algebra == "probability", knowledge is self._knowledge
+        computing = computing_goal(goal, self.signature.valued_names) if isinstance(goal, str) else None
         if computing is not None:
             literals = [with_own_names(one, self.signature) for one in computing.literals]
             knowledge, asked = knowledge.asking_goal(literals, computing.made)
@@ -546,11 +571,11 @@ class Model:
         with self._elsewhere(request.budget) as there:
             if there is not None:
                 result = there.of(knowledge).query(goals, evidence, request)
-            elif computing is not None:
+            elif own and computing is None:
+                result = run(prover, self._rules(evidence, request.budget, apart), goals)
+            else:
                 rules = _planned(knowledge, evidence, request.budget, apart and bool(evidence))
                 result = run(prover, rules, goals)
-            else:
-                result = run(prover, self._rules(evidence, request.budget, apart), goals)
         return result if computing is None else result.without(computing.made)
 
     def _chosen(

@@ -506,6 +506,50 @@ def test_what_ranges_over_a_type_ranges_over_the_numbers_made_of_it(
     assert {atom: p for atom, p in found.items() if p} == dict.fromkeys(held, 0.5)
 
 
+ENDLESS = [
+    "n(y) :- n(x), y = x + 1",
+    "n(x + 2) :- n(x), x % 3 != 1",
+    "n(x) :- s(x)",
+    "m(x, y) :- n(x), n(y), y = x + 1",
+    "n(z) :- m(x, y), z = x + y",
+    "t(y) :- n(x), y = x * 2",
+    "n(y) :- t(x), y = x + 1",
+]
+
+
+@pytest.mark.parametrize("seed", long(range(60), 5))
+@pytest.mark.parametrize("algebra", ["count", "boolean"])
+def test_a_depth_ends_what_no_rule_bounds(algebra: str, seed: int) -> None:
+    """The answers are those over a range that no proof of that depth leaves."""
+    rng = random.Random(seed)
+    rules, depth = "\n".join([ENDLESS[0], *rng.sample(ENDLESS[1:], rng.randint(0, 4))]), rng.randint(0, 3)
+    declared = "predicate n(num)\npredicate m(num, num)\npredicate t(num)\npredicate s(num): observed\n"
+    facts = "n(0)\nt(2)\ns(1)\ns(4)\n"
+    asked: list[Any] = ["n(x)", "t(x)", "m(x, y)", "n(x) and x > 2", ["n(x)", "t(x)"]]
+    for goal in asked:
+        found, expected = (
+            hb.Model(hb.parse(f"type num = {num}\n{declared}{facts}{rules}")).query(
+                goal, depth=depth, algebra=algebra
+            )
+            for num in ("number", "0..2000")
+        )
+        for one, other in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, expected)), strict=True):
+            assert one.to_dict()["answers"] == other.to_dict()["answers"]
+            assert one.truncated
+
+
+@pytest.mark.parametrize("goal", ["odd(x)", "s(x) and not n(x)", "s(x) and count(y: n(y)) > x", "all(k)"])
+def test_what_needs_all_values_has_no_depth(goal: str) -> None:
+    rules = "n(0)\nn(y) :- n(x), y = x + 1\ns(1)\n"
+    more = {"odd(x)": "odd(x) :- s(x), not n(x)", "all(k)": "all(k) :- k = count(x: n(x))"}.get(goal, "")
+    with pytest.raises(LanguageError, match="makes new values of y without end: n -> n"):
+        hb.Model(hb.parse(rules + more)).query(goal, depth=3)
+    if not more:
+        assert len(hb.Model(hb.parse(rules)).query("n(x)", depth=3)) == 4
+    with pytest.raises(LanguageError, match="or give query a --depth"):
+        hb.Model(hb.parse(rules)).query("n(x)", depth="fixpoint")
+
+
 def test_a_choice_over_all_numbers_that_it_makes_more_of() -> None:
     text = "predicate t(n)\npredicate r(n)\n0.5 :: t(x)\nt(1)\nr(y) :- t(x), y = x + 1"
     with pytest.raises(LanguageError, match="makes new values of y without end: t -> t"):

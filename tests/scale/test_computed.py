@@ -348,3 +348,10 @@ def test_what_is_refused(rule: str, message: str, tmp_path: Path) -> None:
     _, there = both(head + rule, {"score": SCORES}, tmp_path)
     with pytest.raises(hb.HerbrandError, match=message):
         there.query("r(v)") if " :- " in rule else there.infer()
+
+
+def test_a_depth_ends_what_no_rule_bounds(tmp_path: Path) -> None:
+    text = "n(0)\nn(y) :- n(x), y = x + 1\neven(x) :- n(x), x % 2 = 0"
+    for model in both(text, None, tmp_path):
+        found = model.query("even(x)", depth=5)
+        assert found.truncated and list(found.columns[0]) == [0, 2, 4]

@@ -7,6 +7,7 @@ included. Predicates are completed in order of dependency; new numbers become co
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.budget import Budget
-from herbrand.errors import HerbrandError, LanguageError, Mistake, UnsupportedError
+from herbrand.errors import EndlessError, HerbrandError, LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import is_without_circle, reached
 from herbrand.language.comparisons import aggregates, bound_variables, variables_of
@@ -40,7 +41,14 @@ from herbrand.program.bindings import columns_of
 from herbrand.program.clause_rows import ClauseRows, complete_rows, least_model
 from herbrand.program.clauses import Clause
 from herbrand.program.computed_values import ValuedRows, Values, assigned_by
-from herbrand.program.dependencies import as_rules, body_predicates, derived_by, weighted_predicates
+from herbrand.program.dependencies import (
+    Depth,
+    as_rules,
+    body_predicates,
+    derived_by,
+    negated_in,
+    weighted_predicates,
+)
 from herbrand.program.derive import FactRelations
 from herbrand.program.few_rows import MOST_BESIDE_ROUNDS, MOST_WORK, Derivation, FewRows, NotFewError
 from herbrand.program.growing_facts import GrowingFacts, with_new_constants
@@ -59,13 +67,14 @@ def with_computed(
     facts: Facts,
     budget: Budget,
     complete: bool = True,
+    depth: Depth | None = None,
 ) -> tuple[Facts, tuple[Rule, ...]]:
     """Add a table for each definition to facts in memory, and its new numbers to the constants; also return
     rules in place of tables where uncertain atoms are counted. ``complete``: raise if a many-valued predicate
-    has an atom without a value."""
+    has an atom without a value. ``depth``: where recursion ends that no rule bounds."""
     known = FactRelations(signature, facts, budget, complete)
     source = GrowingFacts(known, signature, lambda rows: rows, budget)
-    computation = Computation(definitions, statements, signature, facts, source)
+    computation = Computation(definitions, statements, signature, facts, source, depth)
     few = computation.few()
     if few is not None:
         rows = {name: few.array(name) for name in computation.listed()}
@@ -82,6 +91,7 @@ _LIMITS = (
     "declare their type with a range, such as: type steps = 0..100; or count in whole numbers towards a "
     "limit, such as: x > 0, y = x - 1; or divide: y = x // 2; or go along a relation without circles"
 )
+_OR_A_DEPTH = "; or give query a --depth, where neither 'not' nor an aggregate needs all values"
 
 
 @dataclass(frozen=True)
@@ -96,13 +106,14 @@ class _Endless:
 @dataclass(eq=False)
 class Computation:
     """Completes, in order of dependency, the predicates that definitions depend on, and lists the
-    definitions' rows."""
+    definitions' rows; those of recursion whose values no rule bounds, to a ``depth``."""
 
     definitions: Sequence[Definition]
     statements: Sequence[Rule | Choice]
     signature: Signature
     facts: Facts
     source: GrowingFacts
+    depth: Depth | None = None
     _tables: dict[str, Relation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -263,7 +274,7 @@ class Computation:
         clauses = {name: self._clauses(name) for name in derived}
         ranging = any(clause.ranging() for own in clauses.values() for clause in own)
         read, constants = dict[str, object](), -1
-        while True:
+        for _ in self._rounds_of(group):
             fresh = dict[str, Relation]()
             for name in own:
                 state = self._read(name, group)
@@ -280,6 +291,12 @@ class Computation:
                 rows = ClauseRows(self.source, partial(complete_rows, self.source, dict(self._tables)))
                 model = least_model(clauses, rows, self._tables, fresh=None if every else fresh)
                 self._tables.update(model.tables)
+
+    def _rounds_of(self, group: Sequence[str]) -> Iterable[int]:
+        """The rounds after which a group is complete, or may be cut: in the first, what has no call in it
+        holds."""
+        cut = any(one.name in group and self._is_cut(one.name) for one in self._endless)
+        return range(self.depth.calls + 1) if cut and self.depth is not None else itertools.count()
 
     def _read(self, name: str, group: Sequence[str]) -> object:
         """Sizes of all that a definition reads, which only grow: of its tables, and of all types together."""
@@ -346,9 +363,17 @@ class Computation:
         if mistakes:
             raise LanguageError(mistakes)
         self._endless = [one for definition in self.definitions for one in self._without_end(definition)]
-        mistakes = [endless.mistake for endless in self._endless if endless.rounds is None]
+        mistakes = [x.mistake for x in self._endless if x.rounds is None and not self._is_cut(x.name)]
         if mistakes:
-            raise LanguageError(mistakes)
+            raise EndlessError(mistakes)
+
+    def _is_cut(self, name: str) -> bool:
+        """Whether the values of a predicate may end at the depth: not where ``not`` or an aggregate needs
+        all."""
+        if self.depth is None:
+            return False
+        negated = {one for rule in self._rules for part in rule.body for one in negated_in(part)}
+        return name not in self._with_reached({*negated, *self.depth.negated}) | self._aggregated
 
     def _without_end(self, definition: Definition) -> Iterator[_Endless]:
         """Yield the values that a definition makes from its own and that no rule bounds."""
@@ -367,7 +392,7 @@ class Computation:
                 f"this rule makes new values of {shown_name(written(computed))} without end: "
                 f"{self._cycle(name, name)}"
             )
-            yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS))
+            yield _Endless(name, rounds, Mistake(message, definition.span, _LIMITS + _OR_A_DEPTH))
 
     def _group(self, name: str) -> frozenset[str]:
         """A predicate and those that are mutually dependent with it."""
@@ -401,10 +426,12 @@ class Computation:
         mistakes = [
             endless.mistake
             for endless in self._endless
-            if endless.name in group and not (endless.rounds and self._follows(endless.rounds))
+            if endless.name in group
+            and not self._is_cut(endless.name)
+            and not (endless.rounds and self._follows(endless.rounds))
         ]
         if mistakes:
-            raise LanguageError(mistakes)
+            raise EndlessError(mistakes)
 
     def _follows(self, rounds: Rounds) -> bool:
         """Whether some argument of each round is linked to that of the round before by an acyclic

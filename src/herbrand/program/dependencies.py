@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from herbrand.errors import LanguageError, Mistake, UnsupportedError
 from herbrand.facts.facts import Facts
 from herbrand.graphs import reached, strong_components
 from herbrand.language.comparisons import atoms_in
-from herbrand.language.formulas import Computed, Formula, Not, row_atom
+from herbrand.language.formulas import Computed, Formula, Not, predicates_in, row_atom, walk
 from herbrand.language.names import is_made, text_of_made
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
@@ -207,3 +208,19 @@ def refuse_weighted(
             f"not count: {resting[name]}",
             hint=hint,
         )
+
+
+def negated_in(part: Formula) -> Iterator[str]:
+    """Predicates under ``not`` in a literal or a goal."""
+    for inner in walk(part):
+        if isinstance(inner, Not):
+            yield from predicates_in(inner)
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The number of nested calls after which recursion makes no more values, where no rule bounds them;
+    ``negated``: predicates under ``not`` in what is asked."""
+
+    calls: int
+    negated: frozenset[str] = frozenset()

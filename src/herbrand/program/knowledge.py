@@ -45,6 +45,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import (
+    Depth,
     as_rules,
     derived_by,
     refuse_weighted,
@@ -157,6 +158,7 @@ class Knowledge:
         self._asked, self._questions = frozenset[str](), Theory(())
         self._programs: dict[_World, _Lowered] = {}
         self._reads = Reads()
+        self.depth: Depth | None = None
         unknown = self._ignored - set(IGNORABLE)
         if unknown:
             raise UnsupportedError(f"cannot ignore '{min(unknown)}'", hint=f"one of {', '.join(IGNORABLE)}")
@@ -203,6 +205,12 @@ class Knowledge:
             return self
         known = copy(self)
         known.open, known._programs = (*self.open, *predicates), {}
+        return known
+
+    def to_depth(self, depth: Depth) -> Knowledge:
+        """A copy in which recursion that makes values without end ends there."""
+        known = copy(self)
+        known.depth, known._programs = depth, {}
         return known
 
     def asking(self, queries: Sequence[Formula]) -> tuple[Knowledge, tuple[Formula, ...]]:
@@ -524,7 +532,9 @@ class Knowledge:
         signature, before = loaded.signature, loaded.facts.tables
         statements = (*self.used.rules, *self.used.choices)
         stated = _closed(loaded.facts, listed)
-        facts, counting = _with_computed(self.definitions, statements, signature, stated, budget, complete)
+        facts, counting = _with_computed(
+            self.definitions, statements, signature, stated, budget, complete, self.depth
+        )
         worlds = {
             name: replace(table, world=before[name].world)
             for name, table in facts.tables.items()

@@ -16,6 +16,7 @@ from herbrand.language.computed import Definition
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Theory
 from herbrand.program.computed_rows import Computation
+from herbrand.program.dependencies import Depth
 from herbrand.program.growing_facts import GrowingFacts
 from herbrand.relations.stored import Scratch, Stored
 from herbrand.scale.derived import derived_table
@@ -32,16 +33,19 @@ def with_computed(
     stored: StoredFacts,
     listed: Collection[str],
     complete: bool = True,
+    depth: Depth | None = None,
 ) -> StoredFacts:
     """Add a table for each definition to the facts. ``listed``: predicates over whose listed rows values are
-    computed, also in open worlds; ``complete``: raise if a many-valued one has an atom without a value."""
+    computed, also in open worlds; ``complete``: raise if a many-valued one has an atom without a value;
+    ``depth``: where recursion ends that no rule bounds."""
     facts, database = stored.facts, stored.database
     with Scratch(database, "computed_rows") as scratch:
         stated = _closed(stored, listed)
         evidence = evidence_of_facts(signature, replace(stored, facts=stated)) if complete else None
         known = StoredFactRelations(stored, signature, scratch, evidence=evidence)
         source = GrowingFacts(known, signature, scratch.put, UNLIMITED)
-        computation = Computation(definitions, (*theory.rules, *theory.choices), signature, stated, source)
+        statements = (*theory.rules, *theory.choices)
+        computation = Computation(definitions, statements, signature, stated, source, depth)
         rows = computation.rows()
         if computation.counting:
             raise UnsupportedError(

@@ -352,7 +352,8 @@ class StoredModel:
         ``complete``: raise if a many-valued one has an atom without a value."""
         definitions = self.knowledge.definitions
         if definitions:
-            facts = with_computed(definitions, self.theory, signature, facts, listed, complete)
+            depth = self.knowledge.depth
+            facts = with_computed(definitions, self.theory, signature, facts, listed, complete, depth)
         return signature, facts
 
     def _where(self, database: Database) -> str:

@@ -33,7 +33,11 @@ from herbrand.engines.proof.table import Table
 from herbrand.engines.proof.unrolled import GroundProofs
 from herbrand.errors import UnsupportedError
 from herbrand.extras import later
+from herbrand.language.parse import parse_formula
+from herbrand.language.signature import Signature
 from herbrand.language.syntax import Formula, Value
+from herbrand.program.dependencies import negated_in
+from herbrand.program.question import with_own_names
 
 if TYPE_CHECKING:
     from herbrand.answers.explanation import Explanation
@@ -74,6 +78,14 @@ class Goals:
     @property
     def each(self) -> tuple[str | Formula, ...]:
         return self.asked if isinstance(self.asked, tuple) else (self.asked,)
+
+    def negated(self, signature: Signature) -> frozenset[str]:
+        """Predicates that the goals negate."""
+        texts = (one for one in self.each if isinstance(one, str))
+        valued = signature.valued_names
+        formulas = [parse_formula(one, "<query>", valued, computes=True) for one in texts]
+        formulas += [one for one in self.each if isinstance(one, Formula)]
+        return frozenset(name for x in formulas for name in negated_in(with_own_names(x, signature)))
 
 
 @dataclass(frozen=True)
