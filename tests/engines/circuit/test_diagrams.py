@@ -64,7 +64,8 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.mark.parametrize("start", long([*range(0, 300, 50), *range(3000, 4000, 50)], 1))
 def test_random_programs(start: int, used: list[bool]) -> None:
-    assert sum(check(seed) for seed in range(start, start + 50)) >= 25 and sum(used) >= 15
+    """Half of them have answers. Narrow ones are summed by elimination: a fifth needs diagrams."""
+    assert sum(check(seed) for seed in range(start, start + 50)) >= 25 and sum(used) >= 10
 
 
 def circles(count: int) -> str:
