@@ -123,6 +123,17 @@ def test_growth_of_the_process_is_measured(monkeypatch: pytest.MonkeyPatch) -> N
         budget.share(0.5).check()
 
 
+def test_a_command_is_measured_without_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some took all of the machine's memory: what they claimed was less than what they used."""
+    held, clock = [5_000], Still()
+    monkeypatch.setattr(module, "resident_bytes", lambda: held[0])
+    monkeypatch.setattr(module.GUARDS, "own_process", True)
+    budget = Budget(clock=clock)
+    held[0], clock.now = budget.bytes + module.OVERHEAD + 10_000, 1.0
+    with pytest.raises(BudgetError, match="the process has grown by"):
+        budget.check()
+
+
 def test_equal_limits_are_equal_budgets_and_travel() -> None:
     first = Budget(memory=5, seconds=2.0, clock=Still(1.0))
     assert first == Budget(memory=5, seconds=2.0, clock=Still(9.0))

@@ -254,7 +254,7 @@ def working_time() -> float:
 @dataclass(frozen=True)
 class Budget:
     """Limits of one call: ``memory`` bytes (None: 70 % of the machine) and ``seconds`` from now (None: no
-    end).
+    end). The process is measured where ``memory`` is given, and where it is our own.
 
     Budgets with equal limits are equal, whenever they began. ``clock`` gives seconds, as ``working_time``.
     """
@@ -273,7 +273,7 @@ class Budget:
         if math.isnan(self.until):
             seconds = math.inf if self.seconds is None else self.seconds
             object.__setattr__(self, "until", self.began + seconds)
-        if self._meter is None and self.memory is not None:
+        if self._meter is None and (self.memory is not None or GUARDS.own_process):
             object.__setattr__(self, "_meter", _Meter(resident_bytes(), self.began))
 
     @property
@@ -283,14 +283,14 @@ class Budget:
 
     @property
     def bytes_left(self) -> float:
-        """Bytes by which the process may still grow, by measurement; without a limit, the bytes allowed."""
+        """Bytes by which the process may still grow, by measurement; if it is not measured, those allowed."""
         if self._meter is None:
             return self.bytes
         return self.bytes + OVERHEAD - self._grown
 
     @property
     def _grown(self) -> int:
-        """Bytes by which the process has grown since the call began; 0 without a memory limit."""
+        """Bytes by which the process has grown since the call began; 0 if it is not measured."""
         return 0 if self._meter is None else resident_bytes() - self._meter.base
 
     @property
