@@ -24,10 +24,11 @@ def told(text: str, *, model: Mapping[str, Any] = {}, **options: Any) -> Mistake
 
 def test_weights_of_facts_are_learned_by_the_method_that_is_named() -> None:
     text = RULES.format("learned") + '\nold("a", "b")'
-    mistake = told(text)
+    mistake = told(text, method="pseudo-likelihood")
     assert mistake.message == "no statement has a weight to be learned"
     assert mistake.hint == "the weights of the facts of parent are learned by --method proof"
-    assert hb.Model(hb.parse(text)).learn("proof", iterations=2).weights
+    for method in ("proof", "auto"):
+        assert hb.Model(hb.parse(text)).learn(method, iterations=2).weights
 
 
 def test_options_that_only_one_method_uses_are_named_with_it() -> None:
