@@ -370,10 +370,14 @@ class Computation:
     def _is_cut(self, name: str) -> bool:
         """Whether the values of a predicate may end at the depth: not where ``not`` or an aggregate needs
         all."""
-        if self.depth is None:
-            return False
-        negated = {one for rule in self._rules for part in rule.body for one in negated_in(part)}
-        return name not in self._with_reached({*negated, *self.depth.negated}) | self._aggregated
+        return self.depth is not None and name not in self._needed_whole
+
+    @cached_property
+    def _needed_whole(self) -> Set[str]:
+        """Predicates of which ``not`` or an aggregate needs all values."""
+        asked = frozenset[str]() if self.depth is None else self.depth.negated
+        negated = (one for rule in self._rules for part in rule.body for one in negated_in(part))
+        return self._with_reached({*negated, *asked}) | self._aggregated
 
     def _without_end(self, definition: Definition) -> Iterator[_Endless]:
         """Yield the values that a definition makes from its own and that no rule bounds."""
