@@ -144,6 +144,7 @@ def coached_lesson(
             + settings.forecast * functional.smooth_l1_loss(critic(about), targets[part])
             + settings.blocks * _apart(critic.of_blocks(about), of_blocks[part], known[part])
         )
+        adam.forget()
         loss.backward()
         nn.utils.clip_grad_norm_(weights, LONGEST)
         adam.step()

@@ -50,6 +50,11 @@ class Adam:
             # operations is torch's, so that a run has the same bits.
             size = (square.sqrt() / math.sqrt(1 - KEPT_SQUARE**self.steps)).add_(TINY)
             parameter.addcdiv_(mean, size, value=-self.rate / (1 - KEPT**self.steps))
+        self.forget()
+
+    def forget(self) -> None:
+        """Clear the gradients, those too that an interrupted step left."""
+        for parameter in self.parameters:
             parameter.grad = None
 
     def tensors(self) -> dict[str, Tensor]:

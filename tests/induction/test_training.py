@@ -60,6 +60,15 @@ def test_equal_seeds_give_equal_runs_and_a_saved_one_goes_on(tmp_path: Path) -> 
     assert not torch.equal(weights(whole), weights(Training(task, SHORT, seed=4)))
 
 
+def test_gradients_that_an_interrupted_lesson_left_do_not_count() -> None:
+    plain, interrupted = (Training(task_named("1-out-degree"), SHORT, seed=3) for _ in range(2))
+    for parameter in interrupted.machine.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    for training in (plain, interrupted):
+        list(training.run())
+    assert torch.equal(weights(plain), weights(interrupted))
+
+
 @pytest.mark.parametrize(
     "changed",
     [

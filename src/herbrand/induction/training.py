@@ -160,6 +160,7 @@ class Training:
             sample = self._batch(size)
             log_odds = self.machine(sample.predicates, sample.present)
             loss = balanced_loss(log_odds, sample, self.plan.most_balance)
+            self._adam.forget()
             loss.backward()
             self._adam.step()
             self._keep_failures(sample, log_odds)

@@ -88,6 +88,7 @@ class Reinforce:
             np.concatenate([step.actions for step in episodes.steps]),
             np.concatenate([better[step.rows] for step in episodes.steps]),
         )
+        adam.forget()
         for part in positions.chunks():
             (loss_of(policy, part, self, entropy) / len(positions.actions)).backward()
         torch.nn.utils.clip_grad_norm_(policy.parameters(), LONGEST)
