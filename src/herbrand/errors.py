@@ -152,7 +152,7 @@ class HerbrandError(Exception):
     ) -> None:
         if isinstance(mistakes, str):
             mistakes = Mistake(mistakes, span, hint, placed(related))
-        self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
+        self.mistakes: tuple[Mistake, ...] = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         self.unlisted = unlisted
         super().__init__(_shown(self.mistakes, unlisted))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -101,8 +101,8 @@ class Bounds(Sheet):
     certified: np.ndarray
     gaps: np.ndarray | None = None
 
-    words = (0, 3)
-    ticks = PROBABILITIES
+    words: ClassVar[Sequence[int]] = (0, 3)
+    ticks: ClassVar[Sequence[str]] = PROBABILITIES
 
     def rows(self) -> Iterator[Interval]:
         columns = (self.queries, self.lower.tolist(), self.upper.tolist(), self.certified.tolist())

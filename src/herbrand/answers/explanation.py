@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -151,7 +151,7 @@ class Explanation(Sheet):
     note: str = ""
     proofs: Proofs | None = None
 
-    words = (1, 2)
+    words: ClassVar[Sequence[int]] = (1, 2)
 
     def __post_init__(self) -> None:
         heaviest = sorted(self.reasons, key=_lightness)

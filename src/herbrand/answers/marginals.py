@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,7 @@ class AtomTable(Sheet):
     only_possible: bool = False
     """Whether atoms of probability 0 are left out because they are too many."""
 
-    ticks = PROBABILITIES
+    ticks: ClassVar[Sequence[str]] = PROBABILITIES
 
     @property
     def named(self) -> str | None:
@@ -323,7 +323,7 @@ class Marginals(Sheet):
     heaviest_first: bool = False
     diagnostics: Mapping[str, float] = field(default_factory=dict)
 
-    ticks = PROBABILITIES
+    ticks: ClassVar[Sequence[str]] = PROBABILITIES
 
     def rows(self) -> Iterator[Row]:
         rows = chain(*(table.rows() for table in self.tables), self.formulas)

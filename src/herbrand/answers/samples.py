@@ -15,11 +15,11 @@ world  true
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -73,7 +73,7 @@ class Samples(Sheet):
     worlds: tuple[World, ...]
     atoms: Mapping[str, DrawnAtom]
 
-    words = (1,)
+    words: ClassVar[Sequence[int]] = (1,)
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -100,7 +100,7 @@ class Samples(Sheet):
             for value in atom.values or (None,)
         )
 
-    ticks = PROBABILITIES
+    ticks: ClassVar[Sequence[str]] = PROBABILITIES
 
     def __contains__(self, atom: object) -> bool:
         """Whether an atom is true in at least one of the worlds."""

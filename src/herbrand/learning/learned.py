@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -111,7 +111,7 @@ class Learning(Sheet):
             }
         )
 
-    words = (3, 4)
+    words: ClassVar[Sequence[int]] = (3, 4)
 
     @property
     def heads(self) -> tuple[str, ...]:
