@@ -15,7 +15,7 @@ import numpy as np
 
 from herbrand.factors.graph import Somes
 from herbrand.factors.interchangeable import Classes
-from herbrand.factors.pieces import Allowed, other_values, quantified, together
+from herbrand.factors.pieces import quantified, together
 from herbrand.factors.points import (
     Kind,
     Ordered,
@@ -27,7 +27,7 @@ from herbrand.factors.points import (
     ordered,
 )
 from herbrand.program.evidence import LATENT, Evidence, codes_of
-from herbrand.program.program import Block, Conjunction, Program
+from herbrand.program.program import Allowed, Block, Conjunction, Program, other_values
 
 Binding = Mapping[str, Point]
 

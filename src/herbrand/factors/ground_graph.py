@@ -22,7 +22,6 @@ from herbrand.factors.graph import Array, Assembly, Somes, Tables
 from herbrand.factors.ground_quantifiers import Axes, Columns, Quantifiers
 from herbrand.factors.pieces import (
     ABSENT,
-    Allowed,
     Piece,
     RowShape,
     add_pieces,
@@ -39,6 +38,7 @@ from herbrand.factors.program_graph import Origin, ProgramGraph
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground
+from herbrand.program.program import Allowed
 from herbrand.row_keys import by_number
 
 Source = tuple[int, Array]

@@ -17,9 +17,7 @@ import numpy as np
 from herbrand.factors.graph import NO_SOMES, Array, Somes
 from herbrand.factors.pieces import (
     ABSENT,
-    Allowed,
     Quantified,
-    other_values,
     quantified,
     shapes,
     together,
@@ -28,7 +26,7 @@ from herbrand.factors.pieces import (
 from herbrand.factors.program_graph import Origin
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, GroundBlock, GroundConjunction, GroundTemplate
-from herbrand.program.program import Argument, Block, Conjunction
+from herbrand.program.program import Allowed, Argument, Block, Conjunction, other_values
 
 
 class Axes:

@@ -31,10 +31,12 @@ import numpy as np
 from herbrand.budget import refuse_beyond
 from herbrand.factors.graph import Array
 from herbrand.program.program import (
+    Allowed,
     Argument,
     Block,
     Conjunction,
     differing,
+    in_both,
     literals_of,
     renamed,
     variables_of,
@@ -144,12 +146,6 @@ BYTES_AN_ENTRY = 24
 """Memory of an entry of a table while it is made, in the graph, and in messages."""
 
 MergeKey = tuple[int, frozenset[int]]
-Allowed = tuple[int, ...]
-
-
-def other_values(size: int, allowed: Allowed) -> Allowed:
-    """Values of an axis with ``size`` values that are not allowed."""
-    return tuple(value for value in range(size) if value not in allowed)
 
 
 @dataclass(frozen=True)
@@ -175,7 +171,7 @@ def together(literals: Iterable[tuple[int, Allowed]]) -> dict[int, Allowed] | No
     """Allowed values of each slot, intersected over its literals; None if some slot is left without any."""
     left: dict[int, Allowed] = {}
     for slot, allowed in literals:
-        left[slot] = tuple(v for v in left.get(slot, allowed) if v in allowed)
+        left[slot] = in_both(left[slot], allowed) if slot in left else allowed
     return left if all(left.values()) else None
 
 

@@ -17,7 +17,7 @@ from herbrand.errors import FactsError
 from herbrand.language.formulas import Value
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom
-from herbrand.program.program import Program
+from herbrand.program.program import Program, other_values
 from herbrand.row_keys import Keys, first_missing, fit, key_columns, places_among, row_keys
 
 LATENT = -1
@@ -120,8 +120,7 @@ class Evidence:
             return None
         if not known.latent_count() and known.default not in allowed:
             return self.rows(predicate, allowed), True
-        others = [value for value in range(self.program.value_count(predicate)) if value not in allowed]
-        return self.rows(predicate, others), False
+        return self.rows(predicate, other_values(self.program.value_count(predicate), allowed)), False
 
     def known(self, predicate: str) -> Known:
         """Cached lookup of the settled atoms; raise FactsError if latent atoms have an empty type of

@@ -19,7 +19,7 @@ constant's index in its domain (``int``), so a template knows no texts and no ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,8 +34,23 @@ from herbrand.language.syntax import Choice, Rule, Statement
 Argument = str | int
 Pair = tuple[Argument, Argument]
 
-FALSE: tuple[int, ...] = (0,)
-TRUE: tuple[int, ...] = (1,)
+Allowed = tuple[int, ...]
+"""The values that an atom may have, rising."""
+
+FALSE: Allowed = (0,)
+TRUE: Allowed = (1,)
+
+
+def in_both(one: Allowed, other: Allowed) -> Allowed:
+    """The values that both allow."""
+    among = frozenset(other)
+    return tuple(value for value in one if value in among)
+
+
+def other_values(size: int, allowed: Sequence[int]) -> Allowed:
+    """The values of ``size`` that are not allowed."""
+    among = frozenset(allowed)
+    return tuple(value for value in range(size) if value not in among)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,7 @@ class Literal:
 
     predicate: str
     arguments: tuple[Argument, ...]
-    allowed: tuple[int, ...]
+    allowed: Allowed
 
     @property
     def atom(self) -> tuple[str, tuple[Argument, ...]]:

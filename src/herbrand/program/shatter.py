@@ -26,6 +26,7 @@ from herbrand.program.program import (
     Literal,
     Pair,
     different,
+    in_both,
     substituted,
 )
 
@@ -90,7 +91,7 @@ def _merged(conjunction: Conjunction, value_count: ValueCount) -> Conjunction | 
         known = allowed.get(literal.atom)
         values = literal.allowed
         if known is not None:
-            values = tuple(value for value in known.allowed if value in values)
+            values = in_both(known.allowed, values)
         if not values:
             return None
         allowed[literal.atom] = replace(literal, allowed=values)

@@ -17,6 +17,7 @@ from herbrand.arrays import Array, gradients
 from herbrand.contraction.algebra import algebra_named
 from herbrand.engines.lifted.polynomials import (
     Polynomial,
+    PolynomialShape,
     compositions,
     cropped,
     log_ways,
@@ -232,3 +233,8 @@ def test_a_count_of_none_of_what_is_impossible_is_possible() -> None:
     counts = Array(np.array([[2.0, 0.0], [1.0, 1.0]]))
     weights = Array(np.array([0.5, -math.inf]))
     assert times_counts(counts, weights).tolist() == [1.0, -math.inf]
+
+
+def test_a_size_beyond_all_floats_is_endless_and_no_error() -> None:
+    """Pools of elements with thousands of profiles are refused by their size."""
+    assert PolynomialShape(frozenset(), {0: (2,) * 1600}).size([]) == math.inf

@@ -37,7 +37,7 @@ class PolynomialShape:
 
     @property
     def entries(self) -> float:
-        return math.prod((math.prod(shape) for shape in self.counts.values()), start=1.0)
+        return math.prod((count for shape in self.counts.values() for count in shape), start=1.0)
 
     def size(self, states: Sequence[int]) -> float:
         """Entries for all states of its hubs; ``states``: number of states of each hub."""

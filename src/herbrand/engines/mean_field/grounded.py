@@ -18,9 +18,9 @@ from herbrand.engines.mean_field.tables import PredicateTable
 from herbrand.extras import Tensor, torch
 from herbrand.factors.ground_graph import Cases, ground_cases
 from herbrand.factors.ground_quantifiers import Columns
-from herbrand.factors.pieces import ABSENT, Allowed, other_values, shapes, together
+from herbrand.factors.pieces import ABSENT, shapes, together
 from herbrand.program.ground import Ground, GroundTemplate, LatentAtoms
-from herbrand.program.program import FALSE, TRUE
+from herbrand.program.program import FALSE, TRUE, Allowed, other_values
 
 Weights = Sequence[Tensor | float]
 

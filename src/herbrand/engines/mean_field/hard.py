@@ -19,12 +19,12 @@ from herbrand.engines.mean_field.circuit import Event, Values
 from herbrand.engines.mean_field.grounded import Events, Leaders, merged_rows
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
 from herbrand.factors.ground_graph import ground_cases
-from herbrand.factors.ground_quantifiers import Allowed, Columns
+from herbrand.factors.ground_quantifiers import Columns
 from herbrand.factors.pieces import unique_rows
 from herbrand.graphs import strong_component_of
 from herbrand.language.show import statement_text
 from herbrand.program.ground import Ground, LatentAtoms, ground
-from herbrand.program.program import Program, Weight
+from herbrand.program.program import Allowed, Program, Weight
 
 MOST_CHOICES = 256
 """Most ways to break a forbidden "no piece holds": it is one clause for each way to break every piece."""

@@ -2,6 +2,8 @@
 
 >>> Reading("friends", ("x", 2, "x", "y")).axes
 ('y', 'x')
+>>> Reading("area", ("x",), (0, 1, 3)).runs
+(slice(0, 2, None), slice(3, 4, None))
 """
 
 from __future__ import annotations
@@ -36,6 +38,14 @@ class Reading:
     @cached_property
     def _diagonals(self) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
         return repeated_axes([a for a in self.arguments if isinstance(a, str)])
+
+    @cached_property
+    def runs(self) -> tuple[slice, ...]:
+        """Slices of consecutive allowed values: all but one of many are two of them."""
+        allowed = frozenset(self.allowed)
+        starts = sorted(value for value in allowed if value - 1 not in allowed)
+        ends = sorted(value + 1 for value in allowed if value + 1 not in allowed)
+        return tuple(map(slice, starts, ends))
 
     def region(self, table: Tensor, batched: bool, values: bool = False) -> Tensor:
         """The part of a table that is read, as a view without a copy; ``values``: the table's last axis is

@@ -161,8 +161,8 @@ class DenseTable:
         if self.values is None:
             region.add_(gradients[0])
             return
-        for value in reading.allowed:
-            region[..., value].add_(gradients[0])
+        for values in reading.runs:
+            region[..., values].add_(gradients[0].unsqueeze(-1))
 
     def whole(self, gradients: Sequence[Tensor], reading: Reading) -> Tensor | None:
         """The derivatives as a new table of messages, where they already have its shape; they may be
