@@ -73,6 +73,14 @@ def observed(count: int) -> str:
     return f"{declared}\n0.9: s(x) and f(x, y) => s(y)\n{friends}\n{known}"
 
 
+def predicates(count: int) -> str:
+    """Each with a formula and a fact of its own."""
+    return "\n".join(
+        f'predicate p{n}(t): observed\npredicate q{n}(t)\n0.3: p{n}(x) => q{n}(x)\np{n}("c")'
+        for n in range(count)
+    )
+
+
 def equations(count: int) -> str:
     """A choice that hands one value on and on; what gives it stands last."""
     return f"0.3 :: p(x{count}) :- q(x0), " + ", ".join(f"x{n + 1} = x{n}" for n in reversed(range(count)))
@@ -96,6 +104,10 @@ def lifted(text: str) -> None:
 
 def circuit(text: str) -> None:
     hb.Model(hb.parse(text)).infer(engine="circuit")
+
+
+def sized(text: str) -> None:
+    hb.size_report(hb.Model(hb.parse(text)))
 
 
 def bound(text: str) -> None:
@@ -129,10 +141,11 @@ def prolog_infer(text: str) -> None:
     [
         *((made, infer) for made in (weighted, choices, chain_of_rules, chain_backwards, types, values)),
         *((made, circuit) for made in (choices, values, neighbours)),
-        *((made, lifted) for made in (apart, observed)),
+        *((made, lifted) for made in (apart, observed, predicates)),
         *((made, query) for made in (chain_of_rules, chain_backwards)),
         *((made, formatted) for made in (weighted, choices, bounds)),
         *((made, checked) for made in (equations, computed)),
+        (predicates, sized),
         (bounds, bound),
         (bounds, bound_each),
         (prolog, prolog_infer),

@@ -16,7 +16,7 @@ import numpy as np
 
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.lifted.elements import Elements, element_count, elements_of
-from herbrand.engines.lifted.families import Family, binary_groups, families_of
+from herbrand.engines.lifted.families import Family, families_of, grouped_pairs
 from herbrand.engines.lifted.pairs import PairGroup, PairKnowledge, Range, covers, group_of, knowledge_of
 from herbrand.engines.lifted.terms import (
     CountTerm,
@@ -70,7 +70,11 @@ class ExchangeableModel:
 
     def group_with(self, predicate: str) -> int:
         """The pair group of a predicate of two arguments."""
-        return next(i for i, group in enumerate(self.groups) if any(predicate == x for x, _ in group.atoms))
+        return self._group_of[predicate]
+
+    @cached_property
+    def _group_of(self) -> dict[str, int]:
+        return {name: i for i, group in enumerate(self.groups) for name, _ in group.atoms}
 
     @cached_property
     def pools_of(self) -> tuple[tuple[int, ...], ...]:
@@ -96,6 +100,15 @@ class ExchangeableModel:
     def pools_with(self, term: CountTerm) -> set[int]:
         """The pools over which the slots of a term about several elements range."""
         return {pool for slot in term.slots if slot.literals for pool in self.pools_in(slot)}
+
+    @cached_property
+    def own_terms_of(self) -> tuple[tuple[tuple[CountTerm, Slot], ...], ...]:
+        """For each family, the terms about one of its elements at a time, each with its slot."""
+        terms: list[list[tuple[CountTerm, Slot]]] = [[] for _ in self.families]
+        for term in self.terms.counts:
+            if (slot := term.single) is not None and slot.literals:
+                terms[self.family_with(slot.type, slot.literals[0][0])].append((term, slot))
+        return tuple(map(tuple, terms))
 
     @cached_property
     def literals_of(self) -> tuple[tuple[Literals, ...], ...]:
@@ -166,14 +179,13 @@ def exchangeable_model_of(
         return families.index(nothing)
 
     groups = []
-    for predicates in binary_groups(terms.pairs, program):
-        own_terms = tuple(term for term in terms.pairs if term.atoms[0][0] in predicates)
+    for predicates, own_terms in grouped_pairs(terms.pairs, program):
         types = program.signature.predicates[predicates[0]].types
-        slots = [slot for term in own_terms for slot in (term.left, term.right)]
+        slots = list(_sides(own_terms))
         of_type = [[slot for slot in slots if slot.type == name] for name in types]
         sides = (side(of_type[0], types[0]), side(of_type[1], types[1]))
         groups.append(group_of(predicates, own_terms, sides, program))
-    named = [_named(i, family, terms, groups, family_of) for i, family in enumerate(families)]
+    named = _named(families, terms, groups, family_of)
     elements = tuple(elements_of(f, n[0] | n[1], evidence) for f, n in zip(families, named, strict=True))
     pools = tuple(
         pool
@@ -197,27 +209,26 @@ def exchangeable_model_of(
 
 
 def _named(
-    index: int,
-    family: Family,
+    families: Sequence[Family],
     terms: Terms,
     groups: Sequence[PairGroup],
     family_of: dict[tuple[str, Own], int],
-) -> tuple[frozenset[int], frozenset[int]]:
-    """Constants named by terms about one element, and constants named by terms about several."""
-
-    def here(slot: Slot) -> bool:
-        return bool(slot.literals) and family_of[slot.type, slot.literals[0][0]] == index
-
-    alone: set[int] = set()
-    apart: set[int] = set()
+) -> list[tuple[frozenset[int], frozenset[int]]]:
+    """For each family, the constants named by terms about one element, and those named by terms about
+    several."""
+    alone: list[set[int]] = [set() for _ in families]
+    apart: list[set[int]] = [set() for _ in families]
     for term in terms.counts:
-        for slot in filter(here, term.slots):
-            (apart if term.single is None else alone).update(slot.named)
+        named = apart if term.single is None else alone
+        for slot in term.slots:
+            if slot.literals:
+                named[family_of[slot.type, slot.literals[0][0]]].update(slot.named)
     for group in groups:
         for slot in _sides(group.terms):
-            if index in group.families and slot.type == family.type:
-                apart |= slot.named
-    return frozenset(alone), frozenset(apart)
+            for index in group.families:
+                if slot.type == families[index].type:
+                    apart[index].update(slot.named)
+    return [(frozenset(one), frozenset(other)) for one, other in zip(alone, apart, strict=True)]
 
 
 def _sides(terms: Sequence[PairTerm]) -> Iterator[Slot]:

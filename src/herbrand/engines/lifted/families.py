@@ -85,13 +85,25 @@ def _owned(slots: Iterable[Slot]) -> list[TypedOwn]:
 
 def pair_sides(pairs: Sequence[PairTerm], program: Program) -> Iterator[tuple[list[Slot], ...]]:
     """For each group of tied binary predicates, the slots whose families must be one."""
-    for group in binary_groups(pairs, program):
-        slots = [(term.left, term.right) for term in pairs if term.atoms[0][0] in group]
+    for group, own in grouped_pairs(pairs, program):
+        slots = [(term.left, term.right) for term in own]
         types = program.signature.predicates[group[0]].types
         if types[0] == types[1]:
             yield ([slot for both in slots for slot in both],)
         else:
             yield tuple([slot for both in slots for slot in both if slot.type == name] for name in types)
+
+
+def grouped_pairs(
+    pairs: Sequence[PairTerm], program: Program
+) -> Iterator[tuple[tuple[str, ...], tuple[PairTerm, ...]]]:
+    """Each group of binary predicates, with the terms about it."""
+    groups = binary_groups(pairs, program)
+    number = {name: i for i, names in enumerate(groups) for name in names}
+    terms: list[list[PairTerm]] = [[] for _ in groups]
+    for term in pairs:
+        terms[number[term.atoms[0][0]]].append(term)
+    return zip(groups, map(tuple, terms), strict=True)
 
 
 def binary_groups(pairs: Sequence[PairTerm], program: Program) -> list[tuple[str, ...]]:

@@ -24,11 +24,7 @@ from herbrand.engines.lifted.families import families_of
 from herbrand.engines.lifted.summation import Summation
 from herbrand.engines.lifted.tabulated import numbers_of, tabulated
 from herbrand.engines.lifted.terms import NotLiftableError, Terms
-from herbrand.engines.lifted.unmentioned_atoms import (
-    unmentioned_predicates,
-    unmentioned_shares,
-    unmentioned_total,
-)
+from herbrand.engines.lifted.unmentioned_atoms import is_unmentioned, unmentioned_shares, unmentioned_total
 from herbrand.engines.lifted.world import AlikeWorld
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import in_cells
@@ -85,7 +81,7 @@ class Solution:
 
     def of(self, predicate: str, codes: np.ndarray) -> np.ndarray:
         """Probability of each value of these latent atoms [atom, value]."""
-        if predicate in set(unmentioned_predicates(self.problem.evidence)):
+        if is_unmentioned(predicate, self.problem.evidence.program):
             return unmentioned_shares(predicate, self.problem.evidence, codes, self.problem.most)
         return np.clip(sum(share * shares.of(predicate, codes) for share, shares in self.weighted), 0.0, 1.0)
 
@@ -124,7 +120,9 @@ def problem_of(
         for choice in product(*values)
     )
     elsewhere = [
-        unmentioned_total(name, evidence, numbers[-1], most) for name in unmentioned_predicates(evidence)
+        unmentioned_total(name, evidence, numbers[-1], most)
+        for name in program.signature.predicates
+        if is_unmentioned(name, program)
     ]
     total = arrays.stack([arrays.zeros(()), *elsewhere]).sum()
     return Problem(evidence, summations, numbers, total, most)

@@ -191,10 +191,7 @@ def _own_weights(model: ExchangeableModel, index: int, given: Mapping[str, int],
                 possible[:, family.values(own) != given[own.predicate]] = False
     weights = numbers[-1] * arrays.from_numpy(elements.opinions)
     weights = weights.masked_fill(arrays.from_numpy(~possible), -math.inf)
-    for term in model.terms.counts:
-        slot = term.single
-        if slot is None or not slot.literals or model.family_with(slot.type, slot.literals[0][0]) != index:
-            continue
+    for term, slot in model.own_terms_of[index]:
         covered = _covered(slot, elements, model.named[index])
         holds = arrays.from_numpy(np.outer(covered, family.holding(slot.literals)))
         if term.weight is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,15 +11,14 @@ from herbrand.arrays import Array
 from herbrand.contraction.extreme import first_maximum
 from herbrand.engines.lifted.families import affects_sum
 from herbrand.program.evidence import LATENT, Evidence
+from herbrand.program.program import Program
 
 WIDEST = 2
 
 
-def unmentioned_predicates(evidence: Evidence) -> Iterator[str]:
-    """Predicates of more than two arguments whose atoms bear on the sum."""
-    for predicate in evidence.program.signature.predicates.values():
-        if predicate.arity > WIDEST and affects_sum(predicate.name, evidence.program):
-            yield predicate.name
+def is_unmentioned(predicate: str, program: Program) -> bool:
+    """Whether a predicate has more than two arguments, and its atoms bear on the sum."""
+    return program.signature.predicates[predicate].arity > WIDEST and affects_sum(predicate, program)
 
 
 def unmentioned_total(predicate: str, evidence: Evidence, trust: Array, most: bool) -> Array:
