@@ -14,7 +14,7 @@ import herbrand as hb
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee
 from herbrand.engines.registry import INFERENCE
-from herbrand.errors import ContradictionError, HerbrandError
+from herbrand.errors import BudgetError, ContradictionError, HerbrandError
 from herbrand.language.names import shown_constant
 from herbrand.language.show import show_atom, show_statement
 from tests.engines.unseen import theory
@@ -165,6 +165,19 @@ def test_lifted_says_that_an_atom_is_forced_where_the_ground_is_too_large() -> N
     why = hb.Model(hb.parse(text)).explain('p("c0")', engine="lifted", memory="20MB")
     assert isinstance(why, Explanation)
     assert (why.value, [reason.statement for reason in why.reasons]) == (math.inf, [SETTLE])
+
+
+def test_auto_passes_over_an_engine_whose_explanation_is_too_large() -> None:
+    """An explanation sums two cases at several scales: the sums fitted into the memory, and these did not."""
+    links = (
+        f'e("c{i}_{j}", "c{i + 1}_{j}")\ne("c{i}_{j}", "c{i}_{j + 1}")' for i in range(12) for j in range(12)
+    )
+    declared = "predicate s(n)\npredicate e(n, n): observed\n0.2: s(x) and e(x, y) => s(y)\n"
+    model = hb.Model(hb.parse(declared + "\n".join(links)))
+    assert model.infer(memory="8MB").engine == "exact"
+    assert model.explain('s("c0_1")', memory="8MB").guarantee == "approximation"
+    with pytest.raises(BudgetError, match=r"(?s)exact inference needs about .*what can run it: engine bp"):
+        model.explain('s("c0_1")', engine="exact", memory="8MB")
 
 
 def test_regions_tell_a_very_likely_atom_from_a_certain_one() -> None:

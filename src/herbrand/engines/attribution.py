@@ -151,17 +151,19 @@ def scales(points: int) -> list[tuple[float, float]]:
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
 
-def attributed(ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]) -> Attribution:
-    """Log-odds of a latent atom's value as a sum of reasons; ``allowed`` raises if the elimination
-    is too large."""
+def attributable(
+    ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]
+) -> Attributable:
+    """Log-odds of a latent atom's value, to be shared out; ``allowed`` raises if the elimination is too
+    large."""
     built = ground_graph(ground, by_formula=False)
     core = Core.whole(chained(built.graph), ground.atoms.count).around(np.array([atom]))
-    return shared_out(_Problem(ground, built, _together(core, allowed), atom, value))
+    return Attributable(ground, built, _together(core, allowed), atom, value)
 
 
 def _together(core: Core, allowed: Callable[[Elimination], None]) -> Elimination:
     """Plan an elimination for several scales at once, or for one if that is too large; with two copies for
-    each scale, see :meth:`_Problem.sums`."""
+    each scale, see :meth:`Attributable.sums`."""
     several = planned_entirely(core, copies=2 * SCALES_TOGETHER)
     if several.bytes <= MOST_TOGETHER:
         with suppress(BudgetError):
@@ -173,7 +175,7 @@ def _together(core: Core, allowed: Callable[[Elimination], None]) -> Elimination
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class Attributable:
     """The component of a graph that contains an atom, eliminated with the atom's value and with all others.
 
     Forbidden entries stay forbidden at any scale; all other log-weights are scaled.

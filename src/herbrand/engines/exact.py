@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,7 +33,11 @@ from herbrand.program.normal_form import refuse_many_cases
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 
-_attributed = later("herbrand.engines.attribution:attributed")
+if TYPE_CHECKING:
+    from herbrand.engines.attribution import Attributable
+
+_attributable = later("herbrand.engines.attribution:attributable")
+_shared_out = later("herbrand.engines.attribution:shared_out")
 OPERATIONS_A_SECOND = 3e7
 """Cautious number of operations a second, to decide beforehand if a time limit can be kept. Log-sums with
 their derivatives do 4e7 a second over grids of two values an atom, 2e8 over large dense tables."""
@@ -48,11 +52,13 @@ def operations_in(budget: Budget, otherwise: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ExactState:
-    """A planned elimination, with its sums after the one step."""
+    """A planned elimination, with its sums after the one step, and that of an explanation, if one is asked
+    for."""
 
     lasting: ClassVar[bool] = True
     queried: QueriedTables
     elimination: Elimination
+    attributable: Attributable | None = None
     sums: Eliminated | None = None
     formulas: tuple[Row, ...] = ()
 
@@ -83,6 +89,8 @@ class Exact:
             refuse_many_cases(question.formulas)
             state = self._planned(program, question, within)
             self.refuse_too_much(state.elimination)
+            if question.explained:
+                state = replace(state, attributable=self._attributable(state))
         except REFUSALS as error:
             return Refusal(error)
         elimination = state.elimination
@@ -94,6 +102,14 @@ class Exact:
         graph = ground_graph(grounded, within, by_formula=False).graph
         plan = planned(graph, grounded.atoms.count, algebra, budget=within)
         return ExactState(QueriedTables(grounded, question), plan)
+
+    def _attributable(self, state: ExactState) -> Attributable | None:
+        """Plan of the explanation, which is larger; None for an atom that is known."""
+        queried = ExplainedAtom.of(state.question, state.ground.evidence)
+        if queried.known is not None:
+            return None
+        atom = queried.axis(state.ground.atoms)
+        return _attributable(state.ground, atom, queried.value, self.refuse_too_much)
 
     def step(self, state: ExactState) -> ExactState:
         sums = state.elimination.run()
@@ -126,13 +142,13 @@ class Exact:
 
     def explain(self, state: ExactState, status: Status) -> Explanation:
         """Share the atom's log-odds out exactly among groundings and soft evidence."""
+        assert state.attributable is not None
         ground = state.ground
         queried = ExplainedAtom.of(state.question, ground.evidence)
-        atom = queried.axis(ground.atoms)
-        shared_out = _attributed(ground, atom, queried.value, self.refuse_too_much)
+        shared_out = _shared_out(state.attributable)
         reasons = shared_out.reasons
         if not math.isfinite(shared_out.value):
-            reasons = self._forcing(ground, atom, queried.value, shared_out.value)
+            reasons = self._forcing(ground, queried.axis(ground.atoms), queried.value, shared_out.value)
         return queried.explained(shared_out.value, self.name, Guarantee.EXACT, reasons, shared_out.base)
 
     def _forcing(self, ground: Ground, atom: int, value: int, log_odds: float) -> tuple[Reason, ...]:

@@ -95,6 +95,8 @@ class Question:
     summed_out: bool = False
     """With ``most_probable``: sum out all that is not asked for (marginal MAP), rather than maximising over
     it."""
+    explained: bool = False
+    """Whether it asks why its one atom is as probable as it is."""
 
     @property
     def everything(self) -> bool:
@@ -238,7 +240,7 @@ def read_explained(text: str, signature: Signature, facts: Facts) -> Question:
             raise _not_one_atom(text)
     if question.atoms[0].latent or any(isinstance(a, str) for a in question.atoms[0].arguments):
         raise _not_one_atom(text)
-    return question
+    return replace(question, explained=True)
 
 
 def _not_one_atom(text: str) -> LanguageError:
