@@ -10,11 +10,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 
 import herbrand as hb
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.mean_field.hard import UnkeptError
+from herbrand.errors import OutOfTimeError
+from herbrand.factors.ground_graph import ground_cases
 from herbrand.language import syntax as s
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, free_variables, with_terms
 from herbrand.language.show import show_formula
+from herbrand.program.ground import ground
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import anchored, models
 
@@ -136,3 +140,20 @@ def test_each_anonymous_variable_is_one_of_its_own(engine: str) -> None:
     long = list(model.infer("p(x) or f(y, z)", engine=engine).rows())
     assert [(row.atom, row.probability) for row in short] == [(row.atom, row.probability) for row in long]
     assert len({row.atom for row in short}) == 8
+
+
+@pytest.mark.parametrize("engine", ["auto", "exact", "lifted", "mean-field", "circuit"])
+def test_too_many_groundings_are_refused_with_their_number(engine: str) -> None:
+    """Three quantifiers over 300 constants: it had run for minutes, and asked no clock."""
+    model = hb.Model(hb.parse("type node = 1..300\npredicate s(node)\n0.3: s(x)"))
+    with pytest.raises(hb.HerbrandError, match="grounding needs 27,000,000 rows, and at most 3,000,000 are"):
+        model.infer("forall x: exists y: forall z: (s(x) <=> s(y)) xor s(z)", engine=engine)
+
+
+def test_helpers_of_quantifiers_are_made_within_the_budget() -> None:
+    model = hb.Model(hb.parse("type node = 1..9\npredicate s(node)\n0.3: s(x)"))
+    program, _ = model.measured(UNLIMITED, (), ())
+    queried = parse_formula("forall x: exists y: (s(x) and s(y))")
+    cases = ground(program).negation(queried, UNLIMITED)
+    with pytest.raises(OutOfTimeError):
+        ground_cases(cases, Budget(seconds=0))

@@ -38,7 +38,7 @@ from herbrand.language.syntax import (
     Or,
     children,
 )
-from herbrand.program.ground import Ground
+from herbrand.program.ground import Ground, rows_in
 from herbrand.program.normal_form import MOST_LEAVES, case_count
 
 MOST_CASES, MOST_CASES_ALONE = 2**12, 2**MOST_LEAVES
@@ -104,12 +104,12 @@ class FormulaShares:
 
     def _negated(self, formula: Formula) -> Ground:
         self.budget.check()
-        return self.ground.negation(formula, self.budget)
+        return self.ground.negation(formula, self.budget, rows_in(self.budget))
 
     def _lowered(self, formula: Formula) -> _Lowered:
         if case_count(formula) <= FEW_CASES or isinstance(formula, Exists | Forall):
             cases = self._negated(formula)
-            return _Lowered(formula, cases, _table_of_cases(cases))
+            return _Lowered(formula, cases, _table_of_cases(cases, self.budget))
         tables = [self._lowered(part).table for part in children(formula)]
         table = None if None in tables else self._joined(formula, cast(list[TruthTable], tables))
         return _Lowered(formula, None, table)
@@ -220,24 +220,29 @@ class FormulaShares:
             extra = self._factor_of(lowered.table)
         else:
             cases = self._negated(lowered.formula) if lowered.cases is None else lowered.cases
-            extra = chained(ground_graph(cases, self.budget, by_formula=False, facts=False).graph)
+            made = ground_graph(cases, self.budget, by_formula=False, facts=False)
+            extra = chained(made.graph, self.budget)
         if extra.constant == -math.inf:
             return 0.0
+        self.budget.check()
         graph, atom_count, touched = _beside(self.elimination.core, extra)
+        self.budget.check()
         elimination = planned(graph, atom_count, self.elimination.algebra, False, self.budget)
         self.allowed(elimination)
         with_formula = elimination.run().total
         return min(1.0, math.exp(with_formula - float(self.sums.component_totals[touched].sum())))
 
 
-def _table_of_cases(negated: Ground) -> TruthTable | None:
+def _table_of_cases(negated: Ground, budget: Budget) -> TruthTable | None:
     """Truth table of a formula from the cases in which it is false; None if it has helpers or
     would be large."""
-    cases = ground_cases(negated)
-    false = [literals for columns in cases.rows for literals in columns.literals()]
+    cases = ground_cases(negated, budget)
+    if len(cases.somes):
+        return None
+    false = [literals for columns in cases.rows for literals in budget.each(columns.literals())]
     scope = tuple(sorted({axis for literals in false for axis, _ in literals}))
     sizes = cases.sizes[list(scope)].tolist()
-    if len(cases.somes) or math.prod(sizes) > MOST_CASES:
+    if math.prod(sizes) > MOST_CASES:
         return None
     holds = np.ones(sizes, bool)
     for literals in map(together, false):

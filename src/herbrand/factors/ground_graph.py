@@ -89,9 +89,9 @@ class Cases:
     sizes: Array
 
 
-def ground_cases(ground: Ground) -> Cases:
+def ground_cases(ground: Ground, budget: Budget = UNLIMITED) -> Cases:
     """Rows of all templates with quantifiers as columns of helpers; no factors are added up."""
-    quantifiers = Quantifiers(ground, Axes(ground))
+    quantifiers = Quantifiers(ground, Axes(ground), budget)
     rows = tuple(
         quantifiers.with_helpers(one.template.conjunction, one.conjunction, (number, one))
         for number, one in enumerate(ground.templates)
@@ -153,7 +153,7 @@ class _Building:
 
     def __post_init__(self) -> None:
         self.axes = Axes(self.ground)
-        self.quantifiers = Quantifiers(self.ground, self.axes)
+        self.quantifiers = Quantifiers(self.ground, self.axes, self.budget)
 
     def finished(self, facts: bool) -> ProgramGraph:
         for templates in self._merged():

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.factors.graph import NO_SOMES, Array, Somes
 from herbrand.factors.pieces import (
     ABSENT,
@@ -91,8 +92,8 @@ class GroundQuantifiers(NamedTuple):
 class Quantifiers:
     """Helper axes that are true where some piece holds, and the members of their factors."""
 
-    def __init__(self, ground: Ground, axes: Axes) -> None:
-        self.ground, self.axes = ground, axes
+    def __init__(self, ground: Ground, axes: Axes, budget: Budget = UNLIMITED) -> None:
+        self.ground, self.axes, self.budget = ground, axes, budget
         self.origins: list[Origin] = []
         self.owners: list[Array] = []
         self.members: list[Array] = []
@@ -142,6 +143,7 @@ class Quantifiers:
         """Factors of all helpers, each member once."""
         if not self.owners:
             return NO_SOMES
+        self.budget.check()
         parts = (self.owners, self.members, self.patterns)
         rows = np.stack([np.concatenate(part) for part in parts], axis=1)
         owners, members, patterns = np.unique(rows, axis=0).T
@@ -199,9 +201,11 @@ class Quantifiers:
         singles: list[tuple[Array, Array, Allowed]] = []
         joint: list[tuple[Array, Array, tuple[Allowed, ...]]] = []
         for piece, rows in zip(pieces, ground, strict=True):
+            self.budget.check()
             new_rows = np.flatnonzero(row_of[rows.origin] != ABSENT)
             columns = self.with_helpers(piece, _taken(rows, new_rows), None)
             owner = row_of[rows.origin[new_rows]][columns.rows]
+            self.budget.check()
             for shape in shapes(columns.atoms, np.ones((len(columns.atoms), 1), bool)):
                 literals = together(
                     (slot, allowed)
@@ -253,6 +257,7 @@ class Quantifiers:
             kept = new_rows[owner]
             alike[allowed].append(np.concatenate([owner[kept, None], scopes[kept]], axis=1))
         for allowed, parts in alike.items():
+            self.budget.check()
             rows = np.concatenate(parts)
             rows = rows[unique_rows(rows)[0]]
             if len(rows):

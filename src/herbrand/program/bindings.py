@@ -257,11 +257,13 @@ class Bindings:
 
 @dataclass(frozen=True)
 class Limit:
-    """Budget and most rows of a table of bindings; ``span``: position of the statement, for errors."""
+    """Budget and most rows of a table of bindings; ``span``: position of the statement, and ``hint``: advice
+    where there are more rows, for errors."""
 
     budget: Budget
     rows: float = math.inf
     span: Span | None = None
+    hint: str = "use an engine that does not ground"
 
     def check(self) -> None:
         """Raise if the time of the budget has run out."""
@@ -273,7 +275,7 @@ class Limit:
             raise BudgetError(
                 f"grounding needs {rows:,} rows, and at most {int(self.rows):,} are taken by this engine",
                 span=self.span,
-                hint="use an engine that does not ground",
+                hint=self.hint,
             )
         needed = 8.0 * rows * (columns + 1) * 2
         hint = "allow more by --memory, or use an engine that does not ground"

@@ -135,6 +135,9 @@ BYTES_A_LISTED_ATOM = 75
 """Memory of the answer alone per atom, measured with lifted inference."""
 MOST_GROUNDINGS = 3_000_000
 """Most groundings if each becomes a part of a table or a circuit: beyond this another engine is better."""
+ROWS_A_SECOND = 1e5
+"""Ground rows a second of a queried formula, to decide beforehand if a time limit can be kept. Elimination
+plans and sums 3e4 to 1.3e5, a circuit 1e5."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,11 +319,14 @@ class Ground:
     atoms: LatentAtoms
     templates: tuple[GroundTemplate, ...]
 
-    def negation(self, formula: Formula, budget: Budget) -> Ground:
+    def negation(self, formula: Formula, budget: Budget, most_rows: float = MOST_GROUNDINGS) -> Ground:
         """The cases in which a closed formula is false, each forbidden, in place of the program's
-        templates."""
+        templates; raise ``BudgetError`` if one has more than ``most_rows``."""
+        limit = Limit(budget, most_rows, formula.span)
+        if most_rows < MOST_GROUNDINGS:
+            limit = replace(limit, hint="a longer --time-limit allows more")
         cases = forbidding(self.program, formula)
-        rows = tuple(ground_template(case, self.evidence, self.atoms, budget) for case in cases)
+        rows = tuple(_template_within(limit, case, self.evidence, self.atoms) for case in cases)
         return replace(self, templates=rows)
 
     def own_weights(self) -> OwnWeights:
@@ -351,10 +357,22 @@ def ground(program: Program, budget: Budget = UNLIMITED, most_rows: float = math
     return Ground(program, evidence, atoms, templates)
 
 
+def rows_in(budget: Budget) -> float:
+    """Number of ground rows that a queried formula may have for the time left."""
+    return min(MOST_GROUNDINGS, ROWS_A_SECOND * budget.seconds_left)
+
+
 def ground_template(
     template: Template, evidence: Evidence, atoms: LatentAtoms, budget: Budget, most_rows: float = math.inf
 ) -> GroundTemplate:
     limit = Limit(budget, most_rows, evidence.program.span_of(template))
+    return _template_within(limit, template, evidence, atoms)
+
+
+def _template_within(
+    limit: Limit, template: Template, evidence: Evidence, atoms: LatentAtoms
+) -> GroundTemplate:
+    """Ground one template within the limit."""
     named, multiplicity = without_idle(template, evidence.program)
     rows = enumerate_bindings(named, Bindings.nothing(), evidence, limit)
     conjunction = _grounded(named, rows, evidence, atoms, limit)

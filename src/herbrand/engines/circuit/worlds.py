@@ -49,7 +49,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.syntax import Atom as AtomFormula
 from herbrand.program.evidence import codes_of
-from herbrand.program.ground import Ground
+from herbrand.program.ground import Ground, rows_in
 from herbrand.program.program import Program
 from herbrand.row_keys import row_of
 
@@ -323,7 +323,8 @@ class Worlds:
 
     def _by_cases(self, formula: Formula) -> int:
         """The literal of a formula with quantifiers, from the cases in which it fails."""
-        cases = ground_cases(self.ground.negation(formula, self.budget))
+        false = self.ground.negation(formula, self.budget, rows_in(self.budget))
+        cases = ground_cases(false, self.budget)
         self._solve_axes(cases.somes.members, *(columns.atoms.reshape(-1) for columns in cases.rows))
         literals_of = self.made.with_helpers(cases.somes, self.whole_axis)
         wrong = [

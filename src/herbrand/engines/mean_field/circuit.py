@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError
 from herbrand.extras import Tensor, torch
 from herbrand.graphs import linked
@@ -85,8 +86,8 @@ def _settled(events: Sequence[Event | bool]) -> tuple[Event, ...] | bool:
 class Circuit:
     """Builder of nodes, equal ones shared; ``value_counts``: number of values of each atom."""
 
-    def __init__(self, value_counts: np.ndarray) -> None:
-        self.value_counts = value_counts
+    def __init__(self, value_counts: np.ndarray, budget: Budget = UNLIMITED) -> None:
+        self.value_counts, self.budget = value_counts, budget
         self.nodes: list[tuple[str, tuple[object, ...]]] = [("one", ()), ("zero", ())]
         self.numbers: dict[tuple[str, tuple[object, ...]], int] = {("one", ()): ONE, ("zero", ()): ZERO}
 
@@ -128,6 +129,7 @@ class Circuit:
     def _by_value(self, event: Event, atom: int, allowed: Values) -> int:
         """The node of an event's probability, split by classes of an atom's values: the sum of the class's
         probability times that of the rest."""
+        self.budget.check()
         terms = []
         for values in classes(allowed, event.mentions(atom)):
             rest = self.node_given(event, atom, values)

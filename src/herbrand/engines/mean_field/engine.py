@@ -171,7 +171,7 @@ class MeanField:
             Guarantee.APPROXIMATION,
             status,
             tuple(queried_tables(problem, run.marginals, question, likeliest)),
-            formula_rows(problem, run.marginals, question),
+            formula_rows(problem, run.marginals, question, self.budget.for_answering()),
             None if likeliest else bounded,
             None if likeliest or bounded is None else PartitionGuarantee.LOWER,
             likeliest,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from herbrand.answers.marginals import Row
+from herbrand.budget import Budget
 from herbrand.engines.mean_field.circuit import Circuit
 from herbrand.engines.mean_field.grounded import Events, MarginalPlaces
 from herbrand.engines.mean_field.problem import Problem
@@ -19,25 +20,28 @@ from herbrand.program.ground import Ground, LatentAtoms
 from herbrand.program.question import Question
 
 
-def formula_rows(problem: Problem, marginals: Mapping[str, Tensor], question: Question) -> tuple[Row, ...]:
+def formula_rows(
+    problem: Problem, marginals: Mapping[str, Tensor], question: Question, budget: Budget
+) -> tuple[Row, ...]:
     """A row for every instance of the queried formulas."""
     if not question.formulas:
         return ()
-    atoms = LatentAtoms(problem.evidence, problem.budget)
+    atoms = LatentAtoms(problem.evidence, budget)
     formulas = [one for formula in question.formulas for one in instances(formula, problem.program)]
     return tuple(
-        Row(show_formula(written), None, (), probability(problem, marginals, atoms, closed))
+        Row(show_formula(written), None, (), probability(problem, marginals, atoms, closed, budget))
         for written, closed in formulas
     )
 
 
 def probability(
-    problem: Problem, marginals: Mapping[str, Tensor], atoms: LatentAtoms, formula: Formula
+    problem: Problem, marginals: Mapping[str, Tensor], atoms: LatentAtoms, formula: Formula, budget: Budget
 ) -> float:
     """1 minus the probabilities of the disjoint cases in which the formula is false."""
-    false = Ground(problem.program, problem.evidence, atoms, ()).negation(formula, problem.budget)
-    cases = ground_cases(false)
-    events, circuit, roots = Events(cases, problem.leaders(atoms)), Circuit(atoms.value_counts), []
+    false = Ground(problem.program, problem.evidence, atoms, ()).negation(formula, budget)
+    cases = ground_cases(false, budget)
+    events = Events(cases, problem.leaders(atoms), budget)
+    circuit, roots = Circuit(atoms.value_counts, budget), []
     for one, columns in zip(false.templates, cases.rows, strict=True):
         roots += [circuit.node(event) for _, event in events.of(columns)] * one.multiplicity
     if not roots:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.mean_field.circuit import Circuit, Compiled, Event, Values
 from herbrand.engines.mean_field.network_tables import NetworkTables
 from herbrand.engines.mean_field.tables import PredicateTable
@@ -227,7 +228,8 @@ def _weighted(products: Tensor, of: Rows | Roots, weights: Weights) -> Tensor:
 class Events:
     """Converts rows of literals to events over leading atoms; the members of each helper are read once."""
 
-    def __init__(self, cases: Cases, leaders: Leaders) -> None:
+    def __init__(self, cases: Cases, leaders: Leaders, budget: Budget = UNLIMITED) -> None:
+        self.budget = budget
         self.leaders, self.somes, self.sizes = leaders, cases.somes, cases.sizes.tolist()
         self.pieces: dict[int, tuple[Event, ...]] = {}
 
@@ -259,6 +261,7 @@ class Events:
                 self._none_of(axis) if axis in self.somes.places and 1 not in allowed else [(axis, allowed)]
                 for axis, allowed in self.somes.members_of(helper)
             )
+            rows = self.budget.each(rows)
             self.pieces[helper] = tuple(e for row in rows if (e := self._event(row)) is not None)
         return self.pieces[helper]
 
