@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import herbrand as hb
 from herbrand.budget import Budget
 from herbrand.engines.credal import interval
-from herbrand.engines.credal.branch_and_bound import End
+from herbrand.engines.credal.branch_and_bound import End, optimum
+from herbrand.engines.credal.polynomial import Assembly
+from herbrand.engines.credal.proved_linear import least
+from herbrand.engines.highs import LinearProgram, Optimum
 from herbrand.errors import OutOfTimeError
 from tests.language.test_clock import Clock
 
@@ -90,3 +97,30 @@ def test_a_search_ends_with_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch
     part = Budget().at_most(10.0)
     model.bound('P(a("u") and a("v"))', engine="exact", independence="none", within=part)
     assert seconds and max(seconds) <= 10.0
+
+
+def test_no_program_is_handed_over_where_that_takes_longer_than_the_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To hand over a table of 16 atoms takes 0.4 s, by which the last of a call was late."""
+
+    def never(*program: Any, **options: Any) -> Optimum:
+        raise AssertionError
+
+    monkeypatch.setattr("herbrand.engines.credal.proved_linear.optimum", never)
+    side = 1000
+    rows, ends, zeros = csr_array(np.ones((side, side))), np.ones(side), np.zeros(side)
+    program = LinearProgram(rows, zeros, ends, zeros, ends)
+    assert least(ends, program, time.monotonic() + 0.1).bound == -math.inf
+
+
+@pytest.mark.parametrize("lowest", [True, False])
+def test_a_search_that_begins_late_is_not_prepared(lowest: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*program: Any) -> None:
+        raise AssertionError
+
+    made = Assembly()
+    variables = made.variables(2, np.zeros(2), np.ones(2))
+    monkeypatch.setattr("herbrand.engines.credal.branch_and_bound.tightened", never)
+    end = optimum(made.program(), variables, np.ones(2), least=lowest, seconds=0.0)
+    assert end.bound == (-math.inf if lowest else math.inf) and not end.proved

@@ -184,6 +184,8 @@ class Search:
             heapq.heappush(self._waiting, (box.bound, next(self._order), box))
 
     def _bounded(self, program: PolynomialProgram, parent: float) -> Box | None:
+        if time.monotonic() > self.until:
+            return Box(program, max(parent, self._at_least(program)), None, narrowed=not self.has_products)
         tight = tightened(program, self.until)
         if tight is None:
             return None
@@ -361,6 +363,8 @@ def optimum(
 
     Raises :class:`InfeasibleError` where the program has no solution.
     """
+    if seconds <= 0:  # even one round of tightening takes long where a table is large
+        return End(-math.inf if least else math.inf, None, 0, proved=False)
     cost = np.zeros(program.size)
     np.add.at(cost, variables, factors if least else -factors)
     until = time.monotonic() + seconds

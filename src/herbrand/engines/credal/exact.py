@@ -24,12 +24,13 @@ from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.credal.branch_and_bound import TOLERANCE, End, InfeasibleError, Watch
+from herbrand.engines.credal.branch_and_bound import TOLERANCE, InfeasibleError, Watch
 from herbrand.engines.credal.contradictions import contradiction
 from herbrand.engines.credal.interval import (
     BYTES_AN_ENTRY,
     LEAST_SECONDS,
     MOST_CORE,
+    UNKNOWN,
     Clock,
     Ends,
     ends_of,
@@ -72,8 +73,6 @@ SHARE_OF_SEEDS = 0.2
 AT_FIRST = 1.0
 """Seconds of search for an end before messages are computed."""
 OPERATIONS_A_SECOND = 1e8
-UNKNOWN = Ends(End(0.0, None, 0, proved=False), End(1.0, None, 0, proved=False))
-"""The ends of a query for which no time was left."""
 
 
 @dataclass(frozen=True, eq=False)

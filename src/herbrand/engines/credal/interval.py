@@ -114,6 +114,10 @@ class Ends:
         )
 
 
+UNKNOWN = Ends(End(0.0, None, 0, proved=False), End(1.0, None, 0, proved=False))
+"""The ends of a query for which no time was left."""
+
+
 def _gap(reached: float, bound: float) -> float:
     """Largest distance of a bound from the reached value, a rounded sum; 0 where they are equal."""
     return abs(reached - bound) + SUM_ROUNDED * abs(reached) if reached != bound else 0.0
@@ -133,6 +137,8 @@ def ends_of(
     lower, upper = _at_corners(part, tables, query, clock, ends_left) if at_vertices else (None, None)
     if lower is not None and upper is not None:
         return Ends(lower, upper)
+    if clock.seconds() <= 0:
+        return UNKNOWN if lower is None else replace(UNKNOWN, lower=lower)
     program, objective = _asked(tables, query, clock, ends_left)
     if lower is None:
         lower = _end(program, objective, query, True, clock, ends_left)
