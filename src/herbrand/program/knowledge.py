@@ -407,7 +407,7 @@ class Knowledge:
             for row in apart:
                 refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
-        facts = facts.opened(chosen)
+        facts = facts.opened(chosen.difference(self.closed))
         lowered = lower(self.used, loaded.signature, facts, uncertain=uncertain, final=True)
         return _Lowered(lowered, resting)
 

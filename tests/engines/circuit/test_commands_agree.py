@@ -192,3 +192,56 @@ def test_goals_that_join_something_else_are_refused(goal: str, said: str) -> Non
     text = "predicate c(t)\npredicate open(t)\npredicate kind(t) in {1, 2}\n0.3 :: c(1)"
     with pytest.raises(HerbrandError, match=said):
         hb.Model(hb.parse(text)).query(goal)
+
+
+CAUSES = """
+predicate ill(person): observed
+predicate flu(person)
+predicate cold(person)
+predicate coughs(person)
+ill("ann")
+ill("bob")
+ill("eve")
+0.3 :: flu(x) :- ill(x)
+0.4 :: cold(x) :- ill(x)
+coughs(x) :- flu(x)
+coughs(x) :- cold(x)
+coughs("ann")
+not coughs("bob")
+"""
+
+
+def test_what_no_fact_of_a_closed_derived_predicate_lists_is_evidence() -> None:
+    """``closed`` was ignored beside choices, but for learning."""
+    theory, alone = hb.parse(CAUSES), ("flu", "cold")
+    closed, told = hb.Model(theory, closed="coughs"), hb.Model(theory)
+    given = ['not coughs("eve")']
+    found, expected = closed.infer(alone), told.infer(alone, given=given)
+    assert {row.atom: row.probability for row in found.rows()} == {
+        row.atom: pytest.approx(row.probability) for row in expected.rows()
+    }
+    assert found.log_partition == pytest.approx(expected.log_partition)
+    assert found['flu("eve")'] == 0 < told.infer(alone)['flu("eve")']
+    assert closed.query("coughs(x)").to_dict()["answers"] == [{"bindings": {"x": "ann"}, "weight": 1.0}]
+    assert all('flu("eve")' not in world.true for world in closed.sample(20).worlds)
+    assert closed.infer(map=True).log_weight == pytest.approx(told.infer(map=True, given=given).log_weight)
+
+
+def test_closing_what_rules_make_true_names_the_atom() -> None:
+    theory = hb.parse(CAUSES + 'coughs("eve") :- ill("eve")')
+    with pytest.raises(HerbrandError, match=r'the evidence has probability 0: not coughs\("eve"\)'):
+        hb.Model(theory, closed="coughs").infer("flu")
+
+
+@pytest.mark.parametrize("engine", ["integer", "circuit"])
+def test_the_best_world_keeps_what_is_closed(engine: str) -> None:
+    theory = hb.parse(
+        'predicate member(person): observed\nmember("ann")\nmember("bob")\npredicate likes(person, person)\n'
+        "predicate popular(person)\n0.3: likes(x, y)\n"
+        'popular(x) :- member(x), count(y: likes(y, x)) >= 2\npopular("ann")'
+    )
+    closed, told = hb.Model(theory, closed="popular"), hb.Model(theory)
+    best = closed.infer(map=True, engine=engine)
+    assert best.log_weight == pytest.approx(0.9)
+    given = ['not popular("bob")']
+    assert best.log_weight == pytest.approx(told.infer(map=True, engine=engine, given=given).log_weight)

@@ -162,6 +162,9 @@ class CircuitEngine:
         refuse_long_answer(evidence, question, self.budget, _sparse(evidence, worlds.derived))
         worlds.solve([*worlds.stated, *_patterns(worlds, question)])  # once: each call visits all instances
         worlds.add_formulas()
+        for name in sorted(worlds.derived):
+            if program.facts.tables[name].world == "closed":  # by --closed: what no fact lists is false
+                worlds.close(name)
         if constraints.whole:
             worlds.solve_choices()
         listed, queried = _asked(worlds, question)
