@@ -12,6 +12,8 @@ gates: their two weights share the case's, so that bounds only narrow.
 An open case in which nothing but decisions weighs worlds, and nothing excludes any, has all of that weight.
 It counts as compiled for the atoms that are known in it.
 
+Until no case is open, bounds are widened by what rounding may add to the sums (``_rounding``).
+
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.choices import ChoiceConstraints
 >>> made = ChoiceConstraints()
@@ -53,6 +55,7 @@ DIAGRAMS_FROM = 20_000
 ELIMINATED_AFTER = 1.5e-4
 """Seconds for each variable before elimination is tried, half of what it takes to eliminate one: most
 circuits that are found sooner than by elimination are found by then, and others wait little."""
+EPSILON = np.finfo(float).eps
 LEAST_WORK, SHARE = 4_000, 0.0005
 """Work allowed for one case, and the share of all work so far if that is more. Work on a case that is not
 finished is lost: dividing soon narrows faster than trying long, which pays only where cases stay large."""
@@ -71,6 +74,8 @@ class Cases:
         sums = np.logaddexp(task.log_weights[:, 0], task.log_weights[:, 1])
         self._most = np.where(self._gates, larger, sums)
         self._most_together = float(self._most.sum())
+        finite = np.abs(np.where(np.isfinite(task.log_weights), task.log_weights, 0.0))
+        self._log_size = 2 + float(finite.max(axis=1, initial=0.0).sum())
         self._known = -math.inf
         self._shares = np.zeros(2 * len(task.net))
         """Probability of each literal within the compiled cases, whose total log-weight is ``_known``."""
@@ -83,30 +88,45 @@ class Cases:
 
     @property
     def log_total(self) -> float:
-        """Lower bound of the logarithm of the total weight."""
-        return float(np.logaddexp.reduce([self._known, *(one.weight for one in self._open if one.is_free)]))
+        """Lower bound of the logarithm of the total weight; the logarithm itself once ``done``."""
+        known = np.logaddexp.reduce([self._known, *(one.weight for one in self._open if one.is_free)])
+        return float(known) - self._rounding
 
     @property
     def done(self) -> bool:
         return not self._open
 
+    @property
+    def _rounding(self) -> float:
+        """Bound of the rounding error of log-weights, and of sums of cases relative to them; 0 once ``done``.
+
+        A world's log-weight is added up in as many steps as there are variables, each with an error of the
+        size of the sum so far.
+        """
+        return 0.0 if self.done else EPSILON * (len(self._most) + self._made) * self._log_size
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper probability of each literal of written variables."""
         rest, known, certain = 0.0, np.zeros(len(self._shares)), np.zeros(len(self._shares))
+        settled, rounding = np.zeros(len(self._shares), np.int64), self._rounding
         heaviest = max([self._known, *(one.weight for one in self._open)])
         for one in self._open:
             weight = math.exp(one.weight - heaviest)
             rest += weight
             known[one.fixed] += weight
+            settled[one.fixed ^ 1] += 1
             if one.is_free:
+                settled[one.fixed] += 1
                 certain[one.fixed] += weight
         compiled = self._shares * math.exp(self._known - heaviest) if self._known > -math.inf else 0.0
         held, excluded = compiled + certain, _of_opposites(known)
         may_hold = np.maximum(rest - excluded - certain, 0.0)
+        may_hold[settled < len(self._open)] += rounding * rest  # else nothing is left, but for rounding
         failed, may_fail = _of_opposites(held), _of_opposites(may_hold)
         with np.errstate(invalid="ignore"):
-            lower = held / (held + failed + may_fail)
-            upper = (held + may_hold) / (held + may_hold + failed)
+            lower = held / (held + (1 + rounding) * (failed + may_fail))
+            upper = (1 + rounding) * (held + may_hold)
+            upper /= upper + failed
         return np.nan_to_num(lower, nan=0.0), np.minimum(np.nan_to_num(upper, nan=1.0), 1.0)
 
     def narrow(self, seconds: float, least: int = 0) -> None:

@@ -21,7 +21,7 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.samples import DrawnAtom, Samples
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.circuit.bounds import Unfinished
+from herbrand.engines.circuit.bounds import EPSILON, Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit, Counted
 from herbrand.engines.circuit.compile import is_possible
@@ -201,12 +201,13 @@ class CircuitEngine:
         if cases.done:
             return state.with_counts((cases.log_total, bounds[0]), left)
         lower, upper = map(left.spread, bounds)
+        # each end of a bound is the middle and the reach, whose rounding must not move it inward
         return replace(
             state,
             shares=(lower + upper) / 2,
-            total=cases.log_total + state.constant,
+            total=float(np.nextafter(cases.log_total + state.constant, -math.inf)),
             unfinished=left,
-            reach=(upper - lower) / 2,
+            reach=np.where(lower < upper, (upper - lower) / 2 + EPSILON, 0.0),
         )
 
     def sample(self, program: Program, question: Question, count: int, seed: int) -> Samples:
