@@ -20,11 +20,12 @@ from typing import Any
 import pytest
 
 import herbrand as hb
+from herbrand.errors import HerbrandError, Mistake
 from herbrand.serving import gates
 from herbrand.serving.json_requests import ASKING
 from herbrand.serving.listening import bound_socket
 from herbrand.serving.metrics import Metrics
-from herbrand.serving.refusals import RefusedError
+from herbrand.serving.refusals import RefusedError, refusal_of
 from herbrand.serving.service import Answers, RequestLimits
 from tests.conftest import Outcome
 from tests.serving.conftest import SMOKERS, Started, begun, children, comes, ended, gone, opened, served
@@ -147,6 +148,30 @@ def test_mistakes_tell_place_and_hint(ask: Ask) -> None:
     assert error == {
         "message": "there is no predicate 'cancr'", "where": "<query>:1:1", "hint": "did you mean 'cancer'?"
     }  # fmt: skip
+
+
+def test_advice_is_what_a_request_can_follow(ask: Ask) -> None:
+    """It named flags of the command line, also of options that no request takes."""
+    unusable = refused(ask("/query", {"query": "smokes(x)"}), 422)["hint"]
+    assert unusable.endswith("; herbrand serve takes --ignore when it starts, a request does not")
+    asked = {"query": ["smokes"], "engine": "exact", "damping": 0.5}
+    unused = refused(ask("/infer", asked), 422)["hint"]
+    assert unused.endswith("name one of them, or leave out damping")
+    assert refused(ask("/infer", {"ignore": ["weights"]}), 400) == {
+        "message": "infer has no option 'ignore'", "where": None,
+        "hint": "herbrand serve takes it when it starts",
+    }  # fmt: skip
+    late = refused(ask("/infer", {"query": ["smokes"], "engine": "exact", "time_limit": 0}), 503)
+    assert late["hint"].endswith("time_limit, up to the server's --time-limit"), late
+
+
+def test_several_mistakes_advise_in_the_words_of_a_request() -> None:
+    error = HerbrandError([Mistake("one"), Mistake("two", hint="allow more by --memory")])
+    told = refusal_of(error, command="infer")
+    assert (told.message, told.hint) == (
+        "one\ntwo\n  allow more by memory, up to the server's --memory",
+        "",
+    )
 
 
 def test_a_question_of_each_command_is_shown_where_none_is_asked(ask: Ask) -> None:

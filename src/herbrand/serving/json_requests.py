@@ -24,13 +24,12 @@ from herbrand.errors import HerbrandError
 from herbrand.options.kinds import texts
 from herbrand.options.table import check, options_of, refuse_unknown
 from herbrand.serving.refusals import BAD_REQUEST, RefusedError
+from herbrand.serving.request_hints import FILES
 
 ASKING = ("infer", "bound", "query", "explain", "check")
 """Commands that query a loaded model and change nothing."""
 ONE_QUESTION = {"query": 'friends("anna", x)', "explain": 'smokes("anna")'}
 """Commands that take one question a call, each with an example."""
-FILES = ("save", "resume")
-"""Options that name files on the server."""
 
 Request = dict[str, Any]
 

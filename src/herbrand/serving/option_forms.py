@@ -13,7 +13,7 @@ from typing import Any
 from herbrand.engines.registry import values_of
 from herbrand.options.kinds import Amount, Depth, File, Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, options_of
-from herbrand.serving.json_requests import FILES
+from herbrand.serving.request_hints import takes
 
 TYPES: dict[type[Any], str] = {
     Whole: "whole",
@@ -52,8 +52,7 @@ def _form(command: str, option: Option) -> dict[str, Any]:
 
 def schema(command: str) -> dict[str, Any]:
     """The JSON schema of a request."""
-    known = options_of(command).values()
-    options = (option for option in known if option.taken_by == "call" and option.name not in FILES)
+    options = (option for option in options_of(command).values() if takes(command, option.name))
     properties = {
         option.name: _property(option.kind) | {"description": option.described} for option in options
     }

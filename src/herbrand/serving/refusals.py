@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from herbrand.budget import lacks_memory
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.files import no_file_name
+from herbrand.serving.request_hints import in_request
 from herbrand.visible import visible_lines
 
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 400, 401, 403, 404, 409
@@ -29,29 +31,30 @@ class RefusedError(Exception):
         return {"error": {"message": self.message, "where": self.where, "hint": self.hint}}
 
 
-def refusal_of(error: HerbrandError, status: int | None = None) -> RefusedError:
+def refusal_of(error: HerbrandError, status: int | None = None, command: str = "") -> RefusedError:
     """Refusal for an error of Herbrand, with status 503 if a limit ended the work, else 422.
 
     ``where`` is ``file:line:column`` of the first mistake that has a place. The messages of several mistakes
-    are on lines below each other.
+    are on lines below each other. ``command``: hints are in the words of a request for it.
     """
     if status is None:
         status = UNAVAILABLE if isinstance(error, BudgetError) else UNPROCESSABLE
     mistakes = error.mistakes
+    if command:
+        mistakes = tuple(replace(one, hint=in_request(one.hint, command)) for one in mistakes)
     placed = [mistake.span.place for mistake in mistakes if mistake.span is not None]
     if len(mistakes) == 1:
         message, hint = mistakes[0].message, mistakes[0].hint
     else:
-        message, hint = str(error), ""
+        message, hint = str(HerbrandError(mistakes, unlisted=error.unlisted)), ""
     return RefusedError(status, visible_lines(message), visible_lines(hint), placed[0] if placed else None)
 
 
 def fault_of(error: Exception) -> RefusedError:
     """Refusal for any other error: out of memory, an impossible file name, or a fault of Herbrand."""
     if lacks_memory(error):
-        return RefusedError(
-            UNAVAILABLE, "the work needed more memory than it may use", "allow more by --memory"
-        )
+        hint = "ask for less, or allow more by memory, up to the server's --memory"
+        return RefusedError(UNAVAILABLE, "the work needed more memory than it may use", hint)
     if (unusable := no_file_name(error)) is not None:
         return RefusedError(BAD_REQUEST, unusable)
     message = f"internal error: {type(error).__name__}: {error}"

@@ -24,6 +24,7 @@ from herbrand.serving.metrics import Metrics
 from herbrand.serving.nursery import encoded
 from herbrand.serving.pool import Pool
 from herbrand.serving.refusals import BAD_REQUEST, LEFT, RefusedError, refusal_of
+from herbrand.serving.request_hints import refuse_options_of_start
 from herbrand.serving.schema import SCRIPT, page, schema_of
 
 MOST_IN_BATCH = 1_000
@@ -69,9 +70,11 @@ class Answers:
 
     async def _answer(self, command: str, given: Any) -> bytes:
         try:
+            if isinstance(given, dict):
+                refuse_options_of_start(command, given)
             asked = request_of(command, given)
         except HerbrandError as error:
-            raise refusal_of(error, BAD_REQUEST) from None
+            raise refusal_of(error, BAD_REQUEST, command) from None
         task = {"command": command, "asked": asked}
         key = hashlib.sha256(encoded(task)).digest()  # a thousand long questions would fill the memory
         if key in self._kept:

@@ -13,6 +13,7 @@ from herbrand.budget import UNLIMITED, Budget, bound_data, resident_bytes
 from herbrand.errors import HerbrandError
 from herbrand.serving.json_requests import answered, limited
 from herbrand.serving.nursery import Emit, encoded
+from herbrand.serving.refusals import refusal_of
 
 WARM_SECONDS = 5.0
 """Most seconds of each first call, which load compiled loops before any child is forked."""
@@ -51,9 +52,12 @@ class ServiceRole:
 
     def work(self, task: dict[str, Any], emit: Emit) -> bytes:
         self._bound_memory()
-        request = task["asked"]
+        request, command = task["asked"], task["command"]
         budget = limited(request, self._memory, self._seconds)
-        return encoded(answered(self._model, task["command"], request, budget).to_dict())
+        try:
+            return encoded(answered(self._model, command, request, budget).to_dict())
+        except HerbrandError as error:
+            raise refusal_of(error, command=command) from None
 
     def _bound_memory(self) -> None:
         """Limit, once, what this child may allocate beyond what it was forked with."""
