@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from herbrand.answers.argument_columns import atom_columns
 from herbrand.answers.guarantee import Guarantee, Status
+from herbrand.answers.lookup import missing, probability_among
 from herbrand.answers.sheet import PROBABILITIES, Sheet
 
 SEEN = 1e-6
@@ -118,20 +119,17 @@ class Bounds(Sheet):
         return len(self.queries)
 
     def __getitem__(self, query: str) -> Interval:
-        """Interval of a query by its text, with or without ``P( )``."""
-        inner = query[2:-1] if query.startswith("P(") and query.endswith(")") else query
-        for text in (query, inner):
-            if text in self._position:
-                at = self._position[text]
-                gap = self._gaps()[at]
-                ends = float(self.lower[at]), float(self.upper[at])
-                return Interval(text, *ends, bool(self.certified[at]), gap)
-        raise KeyError(f"{query} is not among the answers")
+        """Interval of a query by its text, with or without ``P( )``, which need not be as it is printed."""
+        text = probability_among(query, self._position)
+        if text is None:
+            raise missing(query, self._position)
+        at = self._position[text]
+        ends = float(self.lower[at]), float(self.upper[at])
+        return Interval(text, *ends, bool(self.certified[at]), self._gaps()[at])
 
     def __contains__(self, query: object) -> bool:
         """Whether a query, with or without ``P( )``, is among the answers."""
-        inner = query[2:-1] if isinstance(query, str) and query.startswith("P(") else query
-        return query in self._position or inner in self._position
+        return probability_among(query, self._position) is not None
 
     @cached_property
     def _position(self) -> dict[str, int]:

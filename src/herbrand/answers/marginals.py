@@ -25,6 +25,7 @@ import pyarrow as pa
 from herbrand.answers.argument_columns import argument_kinds, column_array, constant_array, kind_of
 from herbrand.answers.columns import Columns, in_columns, in_rows
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
+from herbrand.answers.lookup import missing, text_among
 from herbrand.answers.sheet import PROBABILITIES, Sheet, in_json
 from herbrand.facts.column import Constants, number_array, text_array
 from herbrand.language.comparisons import variables_of
@@ -333,17 +334,25 @@ class Marginals(Sheet):
         return sum(map(len, self.tables)) + len(self.formulas)
 
     def __getitem__(self, name: str) -> Any:
-        """Table of a predicate, or the probability of an atom or a queried formula by its text."""
+        """Table of a predicate, or the probability of an atom or a queried formula by its text, which need
+        not be as it is printed."""
         tables = {table.predicate: table for table in self.tables if table.columns}
         if name in tables:
             return tables[name]
-        if name in self._by_text:
-            return self._by_text[name]
-        raise KeyError(f"{name} is not among the answers")
+        text = self._text_of(name)
+        if text is None:
+            raise missing(name, chain(tables, self._by_text))
+        return self._by_text[text]
+
+    def _text_of(self, name: object) -> str | None:
+        """Printed text of the atom or the queried formula of a name."""
+        valued = [table.predicate for table in self.tables if table.values is not None]
+        return text_among(name, self._by_text, valued)
 
     def __contains__(self, name: object) -> bool:
         """Whether there are rows of a predicate, of an atom or of a queried formula."""
-        return any(table.predicate == name and len(table) for table in self.tables) or name in self._by_text
+        named = any(table.predicate == name and len(table) for table in self.tables)
+        return named or self._text_of(name) is not None
 
     @cached_property
     def _by_text(self) -> dict[str, Any]:

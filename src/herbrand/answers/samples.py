@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from herbrand.answers.argument_columns import argument_columns, argument_kinds, constant_array, kind_of
 from herbrand.answers.guarantee import Guarantee, Status
+from herbrand.answers.lookup import missing, text_among
 from herbrand.answers.sheet import PROBABILITIES, Bar, Sheet
 from herbrand.language.names import shown_constant
 from herbrand.language.syntax import Value
@@ -84,12 +85,17 @@ class Samples(Sheet):
     def share(self, atom: str) -> float:
         """Share of the worlds in which an atom, or ``atom = "value"``, is true.
 
-        Raises ``KeyError`` for an atom that was not sampled, as facts or rules settle it, or as the text is
-        not the printer's.
+        Raises ``KeyError`` for an atom that was not sampled, as facts or rules settle it.
         """
-        if atom not in self._drawn:
-            raise KeyError(f"{atom} is not among the atoms that were drawn")
-        return sum(atom in world.atoms for world in self.worlds) / len(self.worlds)
+        text = self._text_of(atom)
+        if text is None:
+            raise missing(atom, self._drawn, "the atoms that were drawn")
+        return sum(text in world.atoms for world in self.worlds) / len(self.worlds)
+
+    def _text_of(self, atom: object) -> str | None:
+        """Printed text of an atom that was sampled, with its value if it is many-valued."""
+        valued = [drawn.predicate for drawn in self.atoms.values() if drawn.values and not drawn.arguments]
+        return text_among(atom, self._drawn, valued)
 
     @cached_property
     def _drawn(self) -> frozenset[str]:
@@ -104,7 +110,8 @@ class Samples(Sheet):
 
     def __contains__(self, atom: object) -> bool:
         """Whether an atom is true in at least one of the worlds."""
-        return any(atom in world.atoms for world in self.worlds)
+        text = self._text_of(atom)
+        return any(text in world.atoms for world in self.worlds)
 
     def bars(self) -> Iterator[Bar]:
         """A bar for each atom: the share of worlds in which it holds, largest first."""

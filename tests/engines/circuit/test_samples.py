@@ -94,8 +94,9 @@ def test_shares_are_of_what_is_drawn() -> None:
     ).sample(200)
     counted = sum('p("a", "b")' in world.true for world in drawn.worlds)
     assert drawn.share('p("a", "b")') == counted / 200 and 50 < counted < 150
+    assert drawn.share('p("a","b")') == counted / 200
     assert drawn.share('v("a") = 1') + drawn.share('v("a") = 2') == 1.0
-    for text in ('e("a", "b")', 'p("a","b")', 'not p("a", "b")', 'v("a")', "q"):
+    for text in ('e("a", "b")', 'p("a", "c")', 'not p("a", "b")', 'v("a")', "q"):
         with pytest.raises(KeyError, match="is not among the atoms that were drawn"):
             drawn.share(text)
 

@@ -1,0 +1,63 @@
+"""Answers are found by any way to write an atom, a formula or a probability."""
+
+from __future__ import annotations
+
+import pytest
+
+import herbrand as hb
+
+THEORY = """
+type number_of = {3, 5}
+predicate p(number_of, number_of)
+predicate word(label)
+type label = {"a b", "c"}
+predicate sky in {"blue", "grey"}
+0.5: p(x, y)
+0.3: word(x)
+0.2: sky = "blue"
+"""
+MODEL = hb.Model(hb.parse(THEORY))
+
+
+@pytest.mark.parametrize("text", ["p(5, 3)", "p(5,3)", "p( 5,3 )", " p(5, 3)\n", "`p`(5, 3)", "(p(5, 3))"])
+def test_an_atom_is_found_however_it_is_written(text: str) -> None:
+    answer = MODEL.infer()
+    assert answer[text] == answer["p"][5, 3] and text in answer
+    assert MODEL.sample(30, seed=1).share(text) == MODEL.sample(30, seed=1).share("p(5, 3)")
+
+
+def test_atoms_with_values_and_formulas_are_found() -> None:
+    answer = MODEL.infer(["sky", 'word("a b") and p(3, 5)'])
+    assert set(answer["sky"]) == {"blue", "grey"}
+    assert answer['word("a b")and p(3,5)'] == answer['word("a b") and p(3, 5)']
+    drawn = MODEL.sample(30, seed=1)
+    assert drawn.share('sky="blue"') == drawn.share('sky = "blue"')
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('p("5", 3)', "; did you mean 'p(5, 3)'?"),
+        ("p(5, 4)", "; did you mean 'p(5, 5)'?"),
+        ("word(c)", "; did you mean 'word(\"c\")'?"),
+        ("words", "; did you mean 'word'?"),
+        ("p(5,", "; did you mean 'p(5, 5)'?"),
+        ("nothing at all", ""),
+    ],
+)
+def test_a_miss_is_a_key_error_with_the_nearest_text(text: str, hint: str) -> None:
+    answer = MODEL.infer()
+    assert text not in answer
+    with pytest.raises(KeyError) as caught:
+        answer[text]
+    (message,) = caught.value.args
+    assert message.startswith(f"{text} is not among the answers") and message.endswith(hint)
+
+
+@pytest.mark.parametrize("text", ["b | a", "P(b | a)", "P( b|a )", "b|a"])
+def test_an_interval_is_found_however_it_is_written(text: str) -> None:
+    found = hb.Model(hb.parse("P(a) = 0.5\nP(b | a) in [0.2, 0.3]")).bound(["P(b | a)", "P(a)"])
+    assert found[text].query == "b | a" and text in found
+    assert "P(a | b)" not in found and 5 not in found
+    with pytest.raises(KeyError, match=r"P\(a \| b\) is not among the answers"):
+        found["P(a | b)"]
