@@ -275,6 +275,24 @@ def test_a_step_may_stand_in_an_equation(condition: str) -> None:
     assert_means(text, {"H": (("1", "2", "3"),)}, weigh)
 
 
+@pytest.mark.parametrize(
+    ("formula", "pairs"),
+    [
+        ("H(succ(t)) ^ H(prec(t))", [("3", "1"), ("4", "2")]),
+        ("H(succ(succ(t))) ^ H(t)", [("3", "1"), ("4", "2")]),
+        ("H(succ(t - 1 )) ^ H(prec(t + 1))", [("2", "2"), ("3", "3")]),
+        ("H(succ(2)) ^ H(prec(2))", [("3", "1")]),
+    ],
+)
+def test_a_step_has_the_type_of_its_place(formula: str, pairs: list[tuple[str, str]]) -> None:
+    """Where its variable stands in no other atom: ``Next(succ(t), prec(t))`` was refused."""
+    assert_means(
+        f"time = {{1, ..., 4}}\nH(time)\n0.3 H(1)\n0.8 {formula}",
+        {"H": (("1", "2", "3", "4"),)},
+        lambda w: 0.3 * w["H", "1"] + 0.8 * sum(w["H", one] and w["H", other] for one, other in pairs),
+    )
+
+
 UNLISTED: dict[str, Callable[[World, int, int], bool]] = {
     **ORDERS,
     "H(t) => H(t + 1) ^ H(s)": lambda w, s, t: (

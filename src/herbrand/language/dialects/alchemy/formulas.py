@@ -494,9 +494,9 @@ class FormulaReader:
             raise self.cursor.refusal(f"'{word.text}' takes 2 arguments", word)
         return self._related(_COMPARING[word.text], *terms)
 
-    def _only_argument(self, word: Token) -> Term:
-        """Read the argument of a word that takes one."""
-        arguments = self._arguments(word.text)
+    def _only_argument(self, word: Token, kind: str | None = None) -> Term:
+        """Read the argument of a word that takes one; ``kind``: its type, if that is known."""
+        arguments = self._arguments(word.text, () if kind is None else (kind,))
         if len(arguments) != 1:
             raise self.cursor.refusal(f"'{word.text}' takes 1 argument", word)
         return arguments[0]
@@ -513,8 +513,9 @@ class FormulaReader:
         valued = self._atom_of(function, (*arguments, value), self.cursor.span_from(function.start))
         return valued if EQUALITIES[sign.text] == "=" else Not(valued, valued.span)
 
-    def _arguments(self, predicate: str) -> tuple[Term, ...]:
-        types = self.names.declared.get(predicate, ())
+    def _arguments(self, predicate: str, types: tuple[str, ...] = ()) -> tuple[Term, ...]:
+        """Read arguments in brackets; ``types``: theirs, if the name is not that of a declared predicate."""
+        types = self.names.declared.get(predicate, types)
         self.cursor.expect("(")
         if self.cursor.accept(")"):
             return ()
@@ -528,16 +529,16 @@ class FormulaReader:
 
     def _argument(self, types: tuple[str, ...], place: int) -> Term:
         """Read a term, perhaps with a number added as in LoMRF's ``t++`` or Alchemy's ``t + 1``."""
-        start = self.cursor.here
-        term = self._term()
+        start, kind = self.cursor.here, types[place] if place < len(types) else None
+        term = self._term(kind)
         by = self._step()
         if not by:
             return term
-        if place >= len(types):
+        if kind is None:
             raise self.cursor.refusal(
                 "arithmetic needs a predicate that is declared", start, "declare its types above"
             )
-        return self._shifted(term, by, start, types[place])
+        return self._shifted(term, by, start, kind)
 
     def _step(self) -> int:
         """Read the number added to a term by ``++``, ``--``, ``+ 2`` or ``- 2``; 0 if there is none."""
@@ -566,12 +567,13 @@ class FormulaReader:
             raise self.cursor.refusal(f"'{predicate.text}' is many-valued and has no value here", predicate)
         return ValueIs(Atom(predicate.text, arguments[:-1], span), arguments[-1], span)
 
-    def _term(self) -> Term:
+    def _term(self, kind: str | None = None) -> Term:
+        """Read a term; ``kind``: its type, if its place says so."""
         cursor, token = self.cursor, self.cursor.here
         if token.text == "+":
             return self._marked_variable()
         if token.kind == "name" and cursor.after.text == "(":
-            return self._function_value()
+            return self._function_value(kind)
         if token.kind not in ("name", "string", "number", "marked"):
             raise cursor.expected("a variable or a constant")
         cursor.take()
@@ -591,11 +593,11 @@ class FormulaReader:
         span = cursor.span_from(first.start)
         return Constant(span.text, span)
 
-    def _function_value(self) -> Variable:
-        """Read a function term; return the variable for its value."""
+    def _function_value(self, kind: str | None) -> Variable:
+        """Read a function term; return the variable for its value. ``kind``: type of the value, if known."""
         if self._is_known_by_itself(self.cursor.here.text, _STEPPING):
             word = self.cursor.take()
-            return self._shifted(self._only_argument(word), _STEPPING[word.text], word)
+            return self._shifted(self._only_argument(word, kind), _STEPPING[word.text], word, kind)
         function, arguments = self._function_term()
         span = self.cursor.span_from(function.start)
         return self._value_of(
