@@ -150,3 +150,24 @@ def test_sizes_are_those_of_memory(tmp_path: Path) -> None:
         assert there[key] == here[key]
     assert {row["engine"] for row in there["engines"] if row["possible"]} == {"mean-field", "bp"}
     assert there["auto"] == "mean-field"
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("green(x) :- red(y), edge(x, y)", "this rule derives from red, which is open: "),
+        ("0.3 :: red(x) :- edge(x, y)", "on a database infer cannot use this statement: 0.3 :: red(x)"),
+        ("-0.5: count(y: red(y)) >= 2", "what is uncertain is counted in memory, not in a database"),
+        ("P(red(x)) in [0.2, 0.3]", "infer cannot use probability bounds: "),
+    ],
+)
+def test_sizes_of_what_no_engine_there_can_use(statement: str, why: str, tmp_path: Path) -> None:
+    """It was refused, or ended in a closed connection, where ``check`` in memory lists sizes."""
+    declared = "predicate edge(node, node): observed\npredicate red(node)\npredicate green(node)\n"
+    theory, facts = hb.parse(declared + statement), {"edge": [("a", "b"), ("b", "c")]}
+    there = hb.size_report(hb.Model(theory, facts, on=f"duckdb:{tmp_path / 'w.duckdb'}")).to_dict()
+    here = hb.size_report(hb.Model(theory, facts)).to_dict()
+    for key in ("declarations", "constants", "predicates", "formulas"):
+        assert there[key] == here[key]
+    assert there["auto"] is None
+    assert all(not row["possible"] and row["reason"].startswith(why) for row in there["engines"])

@@ -200,7 +200,9 @@ def size_report(
             else _ON_DATABASE.measured_on_scratch(model.stored_at, too_large, allowed, cost_question)
         )
         program, on_database = evidence.program, True
-    bounded = states_bounds(program) and not too_large
+        if states_bounds(program):
+            engines = {name: Refusal(_of_bounds()) for name in INFERENCE}
+    bounded = states_bounds(program) and not on_database
     known = {name: evidence.known(name) for name in program.signature.named}
     return SizeReport(
         show(_with_worlds(program).declarations()),
@@ -240,7 +242,7 @@ def _inference(
 ) -> dict[str, Cost | Refusal]:
     """Cost or refusal of every engine of ``infer``; ``error``: what refuses the program before any engine."""
     if states_bounds(program):
-        error = UnsupportedError("infer cannot use probability bounds: leave them out by --ignore bounds")
+        error = _of_bounds()
     if error is not None:
         return dict.fromkeys(INFERENCE, Refusal(error))
     if program.uncertain:
@@ -252,6 +254,10 @@ def _inference(
         offer.name: offer.cost if isinstance(offer, Choice) else offer.refusal
         for offer in choices(settings, program, question)
     }
+
+
+def _of_bounds() -> UnsupportedError:
+    return UnsupportedError("infer cannot use probability bounds: leave them out by --ignore bounds")
 
 
 def _first_able(engines: Mapping[str, Cost | Refusal]) -> dict[str, Cost | Refusal]:

@@ -50,6 +50,7 @@ from herbrand.learning.settings import LearningSettings
 from herbrand.program.dependencies import refuse_weighted, resting_on_weights
 from herbrand.program.knowledge import Knowledge, evidence_of, mentioned_with, refuse_disagreeing
 from herbrand.program.lower import lower
+from herbrand.program.program import Program
 from herbrand.program.question import (
     Question,
     named_predicates,
@@ -257,7 +258,15 @@ class StoredModel:
         self, database: Database, queried: frozenset[str] = frozenset(), given: Sequence[str] = ()
     ) -> StoredEvidence:
         """Evidence, with some predicates queried and some literals given."""
-        return self._evidence(database, Used("check", frozenset(), queried), given, False)
+        return self._evidence(database, Used("infer", frozenset(), queried), given, False)
+
+    def listed_evidence(
+        self, database: Database, queried: frozenset[str], given: Sequence[str]
+    ) -> StoredEvidence:
+        """Evidence without what statements derive, compute or weigh, for sizes where a database cannot use
+        some of them."""
+        signature, facts = self._facts(database, given, False, queried)
+        return StoredEvidence(Program(signature, facts.facts, self.theory.statements, (), ()), facts)
 
     def _evidence_of_run(
         self, database: Database, used: Used, given: Sequence[str], resume: bool

@@ -60,14 +60,24 @@ def measured_instead(
 def measured(
     model: StoredModel, memory: int | None = None, cost_question: CostQuestion = NOTHING
 ) -> Measured:
-    """Sizes and engines of a model on its database."""
+    """Sizes and engines of a model on its database; no engine where a database cannot use the theory."""
+    asked = cost_question.predicates(model.signature), cost_question.given
     with opened(model.place, memory) as database:
-        evidence = model.evidence_of(database, cost_question.predicates(model.signature), cost_question.given)
-        question = cost_question.question(evidence.program)
-        for predicate in evidence.program.signature.predicates:
-            evidence.known(predicate)
+        try:
+            evidence = model.evidence_of(database, *asked)
+        except UnsupportedError as error:
+            evidence = model.listed_evidence(database, *asked)
+            return _counted(evidence), dict.fromkeys(INFERENCE, Refusal(error))
+        question = cost_question.question(_counted(evidence).program)
         engines = {name: _estimated(name, evidence, question, str(model.place)) for name in INFERENCE}
         return evidence, engines
+
+
+def _counted(evidence: StoredEvidence) -> StoredEvidence:
+    """The evidence, its atoms counted while the database is open."""
+    for predicate in evidence.program.signature.named:
+        evidence.known(predicate)
+    return evidence
 
 
 def _estimated(name: str, evidence: StoredEvidence, question: Question, where: str) -> Cost | Refusal:
