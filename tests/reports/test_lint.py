@@ -209,3 +209,12 @@ def test_deriving_once_warns_as_asking_each_rule_does(seed: int, monkeypatch: py
 def test_a_broken_law_names_its_constants_as_the_language_does() -> None:
     found = lint(hb.Model(hb.parse('hard: q(x) => not r(x)\nq("u")\nr("u")'))).warnings
     assert found[0].message == 'facts break this: x = "u"'
+
+
+def test_all_goals_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each had five seconds, so that a theory of many rules had minutes."""
+    theory = hb.parse("".join(f"p{i}(x) :- q(x), r(x)\n" for i in range(4)))
+    model = hb.Model(theory, {"q": ["a"], "r": ["b"]})
+    assert [one.code for one in lint(model).warnings].count("never-fires") == 4
+    monkeypatch.setattr("herbrand.reports.lint.ALL_GOALS", 0.0)
+    assert "never-fires" not in [one.code for one in lint(model).warnings]

@@ -51,6 +51,10 @@ SMALL_RANGE = 1024
 """Size of a key range that indexes an array however few the keys are."""
 
 
+AT_ONCE = 1 << 22
+"""Rows of a join that are made before the clock is asked again: half a second of work."""
+
+
 class Allowance(Protocol):
     """Budget of joins: checks the time, and claims the bytes of rows before they are made."""
 
@@ -143,6 +147,36 @@ class Memory(Relation):
         width = len(self.data) + len(other.data) - len(on) + 1
         self.budget.claim_rows(length, width, "a join")
         self.budget.check()
+        if length > AT_ONCE and otherwise is None and matches.counts is not None:
+            return self._with(self._in_pieces(matches, other, on, length), length)
+        return self._with(self._pairs(matches, other, on, otherwise, length), length)
+
+    def _in_pieces(self, matches: _Matches, other: Any, on: tuple[str, ...], length: int) -> dict[str, Array]:
+        """Columns of a long join, piece by piece, as the clock is asked between pieces."""
+        columns: dict[str, Array] = {}
+        at = 0
+        for part in matches.parts(AT_ONCE):
+            self.budget.check()
+            own = self._with(
+                {name: values[part] for name, values in self.data.items()}, part.stop - part.start
+            )
+            some = matches.only(part)
+            made = some.count(False)
+            for name, values in own._pairs(some, other, on, None, made).items():
+                whole = columns.setdefault(name, np.empty(length, values.dtype))
+                whole[at : at + made] = values
+            at += made
+        return columns
+
+    def _pairs(
+        self,
+        matches: _Matches,
+        other: Any,
+        on: tuple[str, ...],
+        otherwise: Mapping[str, Any] | None,
+        length: int,
+    ) -> dict[str, Array]:
+        """Columns of the matching pairs of rows."""
         left, at, missing = matches.rows(otherwise is not None)
         columns = {name: values[left] for name, values in self.data.items()}
         added = [name for name in other.data if name not in on]
@@ -153,7 +187,7 @@ class Memory(Relation):
                 columns[name] = _filled(
                     values, missing, (otherwise or {}).get(name), length, other.data[name]
                 )
-        return self._with(columns, length)
+        return columns
 
     def _filtered(self, other: Any, on: tuple[str, ...], present: bool) -> Self:
         mine, theirs, size = _keys_together(self, other, on)
@@ -240,6 +274,22 @@ class _Matches:
         if self.counts is None:
             return len(self.starts)
         return int((np.maximum(self.counts, 1) if every else self.counts).sum())
+
+    def parts(self, most: int) -> Iterator[slice]:
+        """Consecutive left rows of ``most`` pairs together, or one row of more."""
+        assert self.counts is not None
+        ends = np.cumsum(self.counts)
+        start, before = 0, 0
+        while start < len(ends):
+            stop = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
+            yield slice(start, stop)
+            start, before = stop, int(ends[stop - 1])
+
+    def only(self, part: slice) -> _Matches:
+        """The matches of some left rows."""
+        return replace(
+            self, starts=self.starts[part], counts=None if self.counts is None else self.counts[part]
+        )
 
     def rows(self, every: bool) -> tuple[Array | slice, Array, Array | None]:
         """Left row of each pair, the place of its right row in the order, and whether it has no match (None

@@ -13,6 +13,7 @@ weights-cancel <text>:3:1
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,8 +85,9 @@ CODES = {
     "contradiction": "hard formulas and facts that no world satisfies",
 }
 """All codes of warnings, with their descriptions."""
-LONGEST_SEARCH = 5.0
-"""Time limit in seconds of the search for a contradiction, and of each goal over the facts."""
+LONGEST_SEARCH, ALL_GOALS = 5.0, 10.0
+"""Time limits in seconds: of the search for a contradiction, of listing what rules derive and of each goal
+over the facts; and of all these goals together."""
 
 
 @dataclass(frozen=True)
@@ -432,6 +434,7 @@ class _OverFacts:
 
     def __init__(self, model: Model, budget: Budget) -> None:
         self._model, self._budget, theory = model, budget, model.theory
+        self._left = ALL_GOALS
         self._program = model.stated_program
         open_ones = {n for n, table in self._program.facts.tables.items() if table.world == "open"}
         open_ones -= theory.derived.keys()
@@ -534,16 +537,19 @@ class _OverFacts:
         known = self._certain(literals)
         if not known or not all(isinstance(unnegated(x), Leaf) for x in known):
             return None
+        model, began = self._asked(known), time.monotonic()
         try:
-            answers = self._asked(known).query(
+            answers = model.query(
                 " and ".join(show_formula(x) for x in in_body(known)),
                 algebra="boolean",
                 depth="fixpoint",
                 top=1,
-                within=self._budget.at_most(LONGEST_SEARCH),
+                within=self._budget.at_most(min(self._left, LONGEST_SEARCH)),
             )
         except HerbrandError:
             return None
+        finally:
+            self._left -= time.monotonic() - began
         return [
             ", ".join(
                 f"{name} = {shown_constant(v)}" for name, v in row.bindings.items() if name.isidentifier()

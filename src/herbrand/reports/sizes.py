@@ -201,7 +201,7 @@ def size_report(
         )
         program, on_database = evidence.program, True
         if states_bounds(program):
-            engines = {name: Refusal(_of_bounds()) for name in INFERENCE}
+            engines = _none_can(_of_bounds())
     bounded = states_bounds(program) and not on_database
     known = {name: evidence.known(name) for name in program.signature.named}
     return SizeReport(
@@ -244,7 +244,7 @@ def _inference(
     if states_bounds(program):
         error = _of_bounds()
     if error is not None:
-        return dict.fromkeys(INFERENCE, Refusal(error))
+        return _none_can(error)
     if program.uncertain:
         first, signature = program.uncertain[0], program.signature
         refused = {name: Refusal(unusable_by(name, first, signature)) for name in INFERENCE}
@@ -254,6 +254,11 @@ def _inference(
         offer.name: offer.cost if isinstance(offer, Choice) else offer.refusal
         for offer in choices(settings, program, question)
     }
+
+
+def _none_can(error: UnsupportedError) -> dict[str, Cost | Refusal]:
+    """The refusal of every engine of ``infer``, for what refuses the program before any engine."""
+    return dict.fromkeys(INFERENCE, Refusal(error))
 
 
 def _of_bounds() -> UnsupportedError:
