@@ -402,6 +402,15 @@ def named_value(equation: Formula) -> tuple[str, str] | None:
     return None
 
 
+def only_names_values(predicate: str) -> bool:
+    """Whether a made predicate says no more than that values can be computed that none of its arguments is,
+    such as ``i - 1`` for ``not p(i - 1)`` where numbers outside the type of ``p`` are values too."""
+    if not is_made(predicate):
+        return False
+    named = map(_value_named, parts_of_list(text_of_made(predicate)))
+    return all(one is not None and f"`{one[0]}` = " in predicate for one in named)
+
+
 def _value_named(equation: str) -> tuple[str, str] | None:
     """The same from the text of an equation."""
     name, _, value = equation.removeprefix("`").partition("` = ")

@@ -172,3 +172,17 @@ def test_a_constant_of_another_inferred_type_has_no_proof() -> None:
     model = hb.Model(hb.parse('p(x, y) :- e(x, y)\ne("a", "b")\nf("c")'))
     told = explained(proof_of(model), 'p("c", "b")', Request())
     assert told.value == 0.0 and told.reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"), [("{1, 2, 3}", ["on(2)"]), ("1..3", ["on(2)"]), ("number", ["on(2)", "1 = 2 - 1"])]
+)
+def test_a_value_that_is_no_argument_is_no_part(kind: str, parts: list[str]) -> None:
+    """With a closed type a part was `i - 1` = 2 - 1, which says nothing."""
+    text = (
+        f"type n = {kind}\npredicate on(n): observed\npredicate up(n)\non(2)\nup(i) :- on(i), not on(i - 1)"
+    )
+    found = hb.Model(hb.parse(text)).explain("up(2)")
+    assert isinstance(found, Explanation)
+    (reason,) = found.reasons
+    assert [part.statement for part in reason.parts] == parts

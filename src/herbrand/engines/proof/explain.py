@@ -13,7 +13,7 @@ from herbrand.engines.proof.derivations import Derivations, Fact, Instance, Node
 from herbrand.engines.proof.goals import GOAL, PART_MARK
 from herbrand.engines.proof.horn_program import HornProgram, rule_number
 from herbrand.language.names import shown_number
-from herbrand.language.show import statement_text
+from herbrand.language.show import only_names_values, statement_text
 from herbrand.language.syntax import Value
 
 PROOFS = 10
@@ -52,7 +52,7 @@ class _ReasonBuilder:
     def reason(self, proof: ProofTree) -> Reason:
         """The reason for a proof; clauses of goals, parts of bodies and stated facts show their parts."""
         instance = proof.instance
-        parts = tuple(self._part(part) for part in proof.parts)
+        parts = tuple(self._part(part) for part in proof.parts if not only_names_values(_predicate(part)))
         if instance.clause.rule is None or PART_MARK in instance.clause.predicate:
             if len(parts) == 1:
                 return Reason(parts[0].statement, parts[0].grounding, proof.weight, parts[0].parts)
@@ -77,3 +77,7 @@ class _ReasonBuilder:
             for name, index in instance.binding
             if PART_MARK not in name and not name.startswith("?")
         }
+
+
+def _predicate(part: ProofTree | Fact) -> str:
+    return part.predicate if isinstance(part, Fact) else part.instance.clause.predicate

@@ -22,7 +22,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from herbrand.engines.proof.goals import is_part, positive, split
+from herbrand.engines.proof.goals import GOAL, is_part, positive, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.join_sum import Workspace
 from herbrand.engines.proof.plan import (
@@ -306,11 +306,17 @@ def check_safe(clause: Clause, inputs: Collection[str]) -> None:
     tested = [name for part in clause.body if isinstance(part, Condition) for name in part.arguments]
     for name in (*clause.head, *tested):
         if name not in known:
-            shown, in_head = written(name), name in clause.head
-            where = "the head" if in_head else "a comparison"
-            put = "give the variable a name, and put it" if shown == "_" else f"put {shown}"
-            raise LanguageError(
-                f"nothing in the body binds {shown}, which stands in {where}",
-                span=clause.span,
-                hint=f"{put} into an atom of the body" + (", or give it in the query" if in_head else ""),
-            )
+            raise _unbound(written(name), name in clause.head, clause)
+
+
+def _unbound(shown: str, in_head: bool, clause: Clause) -> LanguageError:
+    """The error for a variable that nothing binds; a goal is a clause whose head the user did not write."""
+    put = "give the variable a name, and put it" if shown == "_" else f"put {shown}"
+    if clause.predicate.startswith(GOAL):
+        hint = f"{put} into an atom of it, or give it a constant"
+        return LanguageError(f"no atom of the goal binds {shown}", span=clause.span, hint=hint)
+    return LanguageError(
+        f"nothing in the body binds {shown}, which stands in {'the head' if in_head else 'a comparison'}",
+        span=clause.span,
+        hint=f"{put} into an atom of the body" + (", or give it in the query" if in_head else ""),
+    )
