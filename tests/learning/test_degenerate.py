@@ -104,3 +104,21 @@ def test_facts_that_break_a_hard_statement_are_named_as_they_stand(method: str, 
     text = TWO + 'predicate m(p) in {"u", "v"}\ns("a")\nm("a") = "u"\n?: c(x) and s(x)\n?: m(x) = "v"\n'
     with pytest.raises(ContradictionError, match=BROKEN[statement]):
         hb.Model(hb.parse(text + statement)).learn(method=method)
+
+
+@pytest.mark.parametrize(
+    ("text", "method", "message"),
+    [
+        (
+            "?: p(x) and q(x)",
+            "pseudo-likelihood",
+            "there is nothing to learn p from in world 2: type thing has ",
+        ),
+        ("?: p(x) and q(x)", "likelihood", "there is nothing to learn p from in world 2: type thing has no "),
+        ("p(x) :- q(x) @ ?", "proof", "<text>:1:1: nothing in the body binds x, .* in world 2\n"),
+    ],
+)
+def test_the_one_empty_world_is_named(text: str, method: str, message: str) -> None:
+    full, empty = {"q": ["a", "b"], "p": ["a"]}, {"q": [], "p": []}
+    with pytest.raises(hb.HerbrandError, match=message):
+        hb.Model(hb.parse(text)).learn(method, worlds=[full, empty, full])

@@ -294,8 +294,8 @@ def refuse_unknown(aim: Aim, signature: Signature) -> None:
 def refuse_unlabelled(examples: Sequence[Example]) -> None:
     """Raise UnsupportedError if a target has no atom to predict."""
     for name in examples[0].targets:
-        for one in examples:
-            _refuse_no_constants(one, name)
+        for number, one in enumerate(examples, 1):
+            _refuse_no_constants(one, name, world_named(number, len(examples)))
         if not any(one.label_count(name) or len(one.known.facts.tables[name].soft) for one in examples):
             raise UnsupportedError(
                 f"{name} is to be predicted, but no atom of it is known",
@@ -303,13 +303,22 @@ def refuse_unlabelled(examples: Sequence[Example]) -> None:
             )
 
 
-def _refuse_no_constants(example: Example, name: str) -> None:
+def world_named(number: int, count: int) -> str:
+    """The end of a message about one of ``count`` worlds; empty where there is one world alone.
+
+    >>> world_named(2, 3), world_named(1, 1)
+    (' in world 2', '')
+    """
+    return f" in world {number}" if count > 1 else ""
+
+
+def _refuse_no_constants(example: Example, name: str, world: str) -> None:
     if example.evidence.known(name).atom_count:
         return
     empty = next(
         t for t in example.known.signature.predicates[name].types if not len(example.known.domain(t))
     )
     raise UnsupportedError(
-        f"there is nothing to learn {name} from: type {empty} has no constants",
+        f"there is nothing to learn {name} from{world}: type {empty} has no constants",
         hint="point at facts, or declare its constants",
     )

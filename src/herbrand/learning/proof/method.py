@@ -20,17 +20,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 from herbrand.answers.guarantee import Status
 from herbrand.engines.proof.features import features_of, learned_predicates, refuse_absence, with_features
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import DEPTH
-from herbrand.errors import Mistake, UnsupportedError, nearest
+from herbrand.errors import LanguageError, Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.syntax import Theory
-from herbrand.learning.example import Aim, World
+from herbrand.learning.example import Aim, World, world_named
 from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.proof.losses import LOSSES
 from herbrand.learning.proof.questions import Questions
@@ -51,8 +53,9 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
         theory = relearned_rules(theory)
     asked: list[tuple[Proof, Questions]] = []
     weights: RuleWeights | None = None
-    for world in worlds:
-        program, learned = _program(theory, world, targets, settings)
+    for number, world in enumerate(worlds, 1):
+        with _naming(world_named(number, len(worlds))):
+            program, learned = _program(theory, world, targets, settings)
         _refuse_facts_of_several(worlds, learned)
         weights = weights or RuleWeights(program, learned)
         _refuse_nothing(weights, learned)
@@ -86,6 +89,15 @@ def learn(theory: Theory, worlds: Sequence[World], aim: Aim, settings: LearningS
     # each would add a proof of itself to the rules' answers.
     written = weights.written(theory, targets)
     return Learning("proof", written, status, tuple(_listed(weights)), metrics)
+
+
+@contextmanager
+def _naming(world: str) -> Iterator[None]:
+    """Name the world in errors about what its facts leave unbound."""
+    try:
+        yield
+    except LanguageError as error:
+        raise LanguageError([replace(one, message=one.message + world) for one in error.mistakes]) from None
 
 
 def _program(
