@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,27 @@ def test_a_mean_of_large_whole_numbers_is_rounded_once() -> None:
     large = [(2**53 + 1,), (2**53 + 3,), (2**53 + 5,)]
     (answer,) = hb.Model(hb.parse(text), {"v": large}).query("out(m)").to_dict()["answers"]
     assert answer["bindings"]["m"] == float(2**53 + 3)
+
+
+@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize(
+    ("values", "mean"),
+    [
+        ((1e308, 1.5e308), 1.25e308),
+        ((-1.5e308, -1e308), -1.25e308),
+        ((1.7e308, 1.6e308, -1.7e308, 0.5), 0.4e308),
+        ((0.1, 0.2, 0.3), (0.1 + 0.2 + 0.3) / 3),
+        ((5e-324, 1e-323, 2e-323), 1e-323),
+    ],
+)
+def test_a_mean_is_finite_where_the_sum_is_not(
+    values: tuple[float, ...], mean: float, on: bool, tmp_path: Path
+) -> None:
+    text = "type n = number\npredicate v(n): observed\npredicate out(m)\nout(m) :- m = avg(a: v(a))"
+    place = f"duckdb:{tmp_path / 'w.duckdb'}" if on else None
+    model = hb.Model(hb.parse(text), {"v": [(value,) for value in values]}, on=place)
+    (answer,) = model.query("out(m)").to_dict()["answers"]
+    assert answer["bindings"]["m"] == pytest.approx(mean, rel=1e-15)
 
 
 def test_the_least_whole_number_is_a_sum() -> None:

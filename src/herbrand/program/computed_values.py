@@ -7,6 +7,7 @@ value yet assigns it; all other tests filter the rows.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -47,6 +48,7 @@ from herbrand.relations.expression import (
     MICROSECONDS,
     Expression,
     Kind,
+    choose,
     column,
     either,
     greater,
@@ -57,6 +59,9 @@ from herbrand.relations.expression import (
 from herbrand.relations.fold import Fold, count, largest, least, total
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
+
+SMALLER = 2.0**-64
+"""Factor of numbers whose sum is beyond the largest float, which no sum of a machine's rows is then."""
 
 FIRST, LAST = -719_162, 2_932_897
 """Days from 1970 to 0001-01-01, and to the day after 9999-12-31: as texts, dates of other years would not
@@ -339,9 +344,7 @@ class Values:
                 hint="declare the type of numbers: type amount = number",
             )
         if one.function == "avg":
-            both = tuples.group(keys, summed=total(first), many=count())
-            mean = _quotient(column("summed"), column("many"), [both.kinds["summed"], "int"])
-            return both.select(**{key: column(key) for key in keys}, **{new: mean})
+            return _means(tuples, keys, new)
         folds: dict[str, Callable[[], Fold]] = {
             "count": count,
             "sum": lambda: total(first),
@@ -349,6 +352,20 @@ class Values:
             "max": lambda: largest(first),
         }
         return tuples.group(keys, **{new: folds[one.function]()})
+
+
+def _means(tuples: Relation, keys: Sequence[str], new: str) -> Relation:
+    """The mean of the first values of each group. Where a sum of floats is beyond the largest float, it is
+    that of values a power of two smaller, which are as exact."""
+    first, many = column("t0"), column("many")
+    if tuples.kinds["t0"] != "float":
+        sums = tuples.group(keys, summed=total(first), many=count())
+        mean = _quotient(column("summed"), many, [sums.kinds["summed"], "int"])
+    else:
+        sums = tuples.group(keys, summed=total(first), smaller=total(first * SMALLER), many=count())
+        is_finite = magnitude(column("summed")) <= sys.float_info.max
+        mean = choose(is_finite, column("summed") / many, column("smaller") / many / SMALLER)
+    return sums.select(**{key: column(key) for key in keys}, **{new: mean})
 
 
 def _late(
