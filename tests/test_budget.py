@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import signal
 from dataclasses import dataclass
 
 import pytest
@@ -132,6 +133,19 @@ def test_a_command_is_measured_without_a_limit_of_its_own(monkeypatch: pytest.Mo
     held[0], clock.now = budget.bytes + module.OVERHEAD + 10_000, 1.0
     with pytest.raises(BudgetError, match="the process has grown by"):
         budget.check()
+
+
+def test_a_command_that_has_answered_is_not_ended() -> None:
+    """The timer could end it while it exits: the answer was written, and the status told of none."""
+    guards = module.Guards()
+    guards.own_process = True
+    try:
+        guards.keep(Budget(seconds=50.0))
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        guards.answered()
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def test_equal_limits_are_equal_budgets_and_travel() -> None:

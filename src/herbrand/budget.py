@@ -215,6 +215,11 @@ class Guards:
         if budget.memory is not None and not elsewhere:
             bound_data(budget.memory + LIBRARIES)
 
+    def answered(self) -> None:
+        """Stop the timer: the answer is written, and a command that has ended must not fail."""
+        if self.own_process and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
 
 def bound_data(limit: int) -> None:
     """Limit the bytes of data of this process; allocations beyond it fail.

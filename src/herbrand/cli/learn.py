@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from herbrand.budget import budget_of
+from herbrand.budget import GUARDS, budget_of
 from herbrand.cli.opening import open_model
 from herbrand.cli.options import Format, Opened, Written, refuse_no_theory
 from herbrand.cli.output import Bar, leave_unconverged, note, write_result, write_text
@@ -38,6 +38,7 @@ def command(opened: Opened, format: str = Format.table, output: str | None = Non
     if output is None and format == Format.table:
         note(learning.title)
         write_text(learning.text, None)
+        GUARDS.answered()
     else:
         write_result(
             Written(format, None),

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from herbrand.budget import GUARDS
 from herbrand.cli.options import Format, Written
 from herbrand.cli.tables import Table, lines
 from herbrand.errors import HerbrandError
@@ -60,7 +61,18 @@ def write_result(
     to_tables: Callable[[], Sequence[Table]],
     to_arrow: Callable[[], pa.Table],
 ) -> None:
-    """Write a result in the chosen format to a file or to standard output."""
+    """Write a result in the chosen format to a file or to standard output; from then on no limit ends the
+    command."""
+    _write(written, to_dict, to_tables, to_arrow)
+    GUARDS.answered()
+
+
+def _write(
+    written: Written,
+    to_dict: Callable[[], dict[str, Any]],
+    to_tables: Callable[[], Sequence[Table]],
+    to_arrow: Callable[[], pa.Table],
+) -> None:
     format, output = written.chosen, written.output
     if written.into is not None:
         importlib.import_module("herbrand.cli.into_database").write_table(to_arrow(), *written.target)
