@@ -89,15 +89,18 @@ def elimination_order(
     output: Collection[str],
     sizes: Mapping[str, int],
     budget: Budget = UNLIMITED,
+    *,
+    restarted: bool = True,
 ) -> list[str]:
-    """All axes but the output's, in the cheapest greedy order."""
+    """All axes but the output's, in the cheapest greedy order; ``restarted``: costly ones are also tried with
+    random tie-breaking."""
     graph = _Graph(operands, output, sizes, budget)
     cost, order = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))
     if math.isinf(cost):
         return order
     if cost > WORTH_A_SWEEP:
         cost, order = min((cost, order), graph.eliminate(graph.sweep(), dearest=cost))
-    for score, ties in graph.restarts() if cost > COSTLY else ():
+    for score, ties in graph.restarts() if restarted and cost > COSTLY else ():
         cost, order = min((cost, order), graph.eliminate(score, ties, dearest=cost))
     return order
 

@@ -25,6 +25,7 @@ from herbrand.engines.circuit.bounds import EPSILON, Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
 from herbrand.engines.circuit.circuit import Circuit, Counted
 from herbrand.engines.circuit.compile import is_possible
+from herbrand.engines.circuit.elimination_samples import EliminationSamples
 from herbrand.engines.circuit.explanation import attributed
 from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
@@ -214,9 +215,11 @@ class CircuitEngine:
         """Worlds drawn from the distribution that the marginals describe."""
         began = time.perf_counter()
         atoms: Mapping[Any, tuple[str, DrawnAtom]]
-        if (network := NetworkSamples.of(program)) is not None:
-            atoms, draws = network.atoms, network.worlds(count, seed, self.budget)
+        sampler = NetworkSamples.of(program) or EliminationSamples.of(program, self.budget)
+        if sampler is not None:
+            engine, atoms, draws = sampler.engine, sampler.atoms, sampler.worlds(count, seed, self.budget)
         else:
+            engine = self.name
             state = self._started(program, question, whole=True)
             worlds = state.worlds
             assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
@@ -224,7 +227,7 @@ class CircuitEngine:
             draws = drawn(worlds, atoms, assigned, count, seed)
         kept = kept_worlds(draws, count, self.budget)
         status = Status(True, 1, time.perf_counter() - began)
-        return Samples(self.name, Guarantee.EXACT, status, kept, dict(atoms.values()))
+        return Samples(engine, Guarantee.EXACT, status, kept, dict(atoms.values()))
 
     def _telling(self, state: CircuitState) -> Circuit:
         """The circuit with the literals of every choice; raises ``ContradictionError`` where no world is

@@ -13,7 +13,7 @@ import numpy as np
 
 from herbrand.answers.samples import World
 from herbrand.budget import Budget
-from herbrand.engines.circuit.sampling import LEAST_KEPT, TRIED, drawn_atom
+from herbrand.engines.circuit.sampling import LEAST_KEPT, TRIED, drawn_atom, drawn_values
 from herbrand.graphs import strong_components
 from herbrand.language.network_tables import NetworkTable
 from herbrand.program.evidence import Evidence
@@ -24,6 +24,8 @@ AT_ONCE = 10_000
 
 class NetworkSamples:
     """Sampler from the conditional tables of all variables; ``known``: the observed values."""
+
+    engine = "circuit"
 
     def __init__(self, tables: Mapping[str, NetworkTable], evidence: Evidence) -> None:
         parents = {name: table.scope[:-1] for name, table in tables.items()}
@@ -63,9 +65,7 @@ class NetworkSamples:
         for table in self.tables:
             rows = table.values[tuple(values[name] for name in table.scope[:-1])]
             rows = np.broadcast_to(rows, (count, table.values.shape[-1]))
-            sums = rows.cumsum(axis=1)
-            value = (sums <= random.random((count, 1)) * sums[:, -1:]).sum(axis=1)
-            values[table.scope[-1]] = value
+            values[table.scope[-1]] = value = drawn_values(rows, random)
             weights += np.log(np.take_along_axis(rows, value[:, None], 1)[:, 0])
         agree = np.ones(count, bool)
         for name, value in self.known.items():

@@ -125,6 +125,12 @@ def _holds(row: np.ndarray, literal: int) -> bool:
     return bool(row[literal >> 1] == 1 - (literal & 1))
 
 
+def drawn_values(chances: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """A value for each row of chances [draw, value], which need not add up to 1."""
+    sums = chances.cumsum(axis=1)
+    return (sums <= random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
+
+
 def drawn_atom(program: Program, name: str, row: Sequence[int]) -> tuple[str, DrawnAtom]:
     """An atom's text, and the atom with the values it may have."""
     signature, facts = program.signature, program.facts

@@ -1,0 +1,212 @@
+"""Samples of weighted formulas by variable elimination, without a circuit.
+
+Atoms are summed out one after another, as for marginals. What each sum is of is kept: the weights of an
+atom's values, given those of the atoms that it is linked with and that go later. Worlds are drawn in reverse,
+each atom by these weights. Time and memory are those of exact inference. Where formulas link too many atoms,
+a circuit may still use that they exclude most worlds.
+
+>>> from herbrand.budget import UNLIMITED
+>>> from herbrand.factors.graph import Assembly, Tables
+>>> graph = Assembly([2, 2])
+>>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.log([[[8.0, 1], [1, 2]]])))
+>>> summed_out = SummedOut.of(graph.build(), UNLIMITED)
+>>> round(math.exp(summed_out.total), 6), summed_out.steps[0].chances.round(3).tolist()
+(12.0, [[0.889, 0.333], [0.111, 0.667]])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from herbrand.answers.samples import DrawnAtom, World
+from herbrand.budget import Budget
+from herbrand.contraction.order import elimination_order
+from herbrand.engines.circuit.sampling import NUMBERS_AT_ONCE, drawn_atom, drawn_values
+from herbrand.engines.components import chained
+from herbrand.engines.elimination import least_width
+from herbrand.engines.engine import REFUSALS
+from herbrand.factors.graph import Array, FactorGraph, table_factors
+from herbrand.factors.ground_graph import ground_graph
+from herbrand.language.syntax import Value
+from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
+from herbrand.program.program import Program
+from herbrand.row_keys import row_of
+
+MOST_ENTRIES = 2**27
+"""Entries that all sums may be of; more take over ten seconds, and a gigabyte."""
+BYTES_AN_ENTRY = 16
+"""A sum's entries, and while it is made those that it is made from."""
+MOST_WIDTH = MOST_ENTRIES.bit_length()
+
+Log = tuple[tuple[int, ...], Array]
+"""A table of log-weights over some axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """Chances of the values of an axis, [value, value of each of the ``given`` axes]."""
+
+    axis: int
+    given: tuple[int, ...]
+    chances: Array
+
+
+@dataclass(frozen=True, eq=False)
+class SummedOut:
+    """All axes of a graph, each given those that are summed out later; ``total``: the log-partition."""
+
+    steps: tuple[Conditional, ...]
+    total: float
+
+    @classmethod
+    def of(cls, graph: FactorGraph, budget: Budget) -> SummedOut | None:
+        """None where the sums would be too large."""
+        edges = zip(graph.factor_edges[:-1].tolist(), graph.factor_edges[1:].tolist(), strict=True)
+        scopes = [tuple(graph.edge_axes[start:end].tolist()) for start, end in edges]
+        pairs = np.array([pair for scope in scopes for pair in combinations(scope, 2)])
+        if len(pairs) and least_width(pairs, MOST_WIDTH, budget) >= MOST_WIDTH:
+            return None
+        place = _places(scopes, graph.sizes.tolist(), budget)
+        if _entries(scopes, place, graph.sizes) > min(MOST_ENTRIES, budget.bytes / BYTES_AN_ENTRY):
+            return None
+        return cls._run(graph, place, budget)
+
+    @classmethod
+    def _run(cls, graph: FactorGraph, place: Sequence[int], budget: Budget) -> SummedOut:
+        waiting: list[list[Log]] = [[] for _ in place]
+        for alike in table_factors(graph):
+            for scope, table in zip(alike.scopes.tolist(), alike.tables(graph), strict=True):
+                waiting[min(scope, key=place.__getitem__)].append((tuple(scope), table))
+        steps, total = [], graph.constant
+        for axis in budget.each(sorted(range(len(place)), key=place.__getitem__)):
+            own = graph.unary[graph.starts[axis] : graph.starts[axis] + graph.sizes[axis]]
+            scope, joint = _joined([((axis,), own), *waiting[axis]], axis, place)
+            waiting[axis] = []
+            chances, sums = _normalised(joint)
+            steps.append(Conditional(axis, scope[1:], chances))
+            if scope[1:]:
+                waiting[scope[1]].append((scope[1:], sums))
+            else:
+                total += float(sums)
+        return cls(tuple(steps), total)
+
+    def drawn(self, random: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """Values [axis, draw] of ``count`` worlds, and their log-weights."""
+        values = np.zeros((len(self.steps), count), np.int64)
+        weights = np.full(count, self.total)
+        for step in reversed(self.steps):
+            chances = step.chances[(slice(None), *values[list(step.given)])] if step.given else step.chances
+            rows = np.broadcast_to(chances.reshape(len(chances), -1).T, (count, len(chances)))
+            values[step.axis] = own = drawn_values(rows, random)
+            weights += np.log(np.take_along_axis(rows, own[:, None], 1)[:, 0])
+        return values, weights
+
+
+def _places(scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], budget: Budget) -> list[int]:
+    """Place of each axis in the order in which they are summed out."""
+    names = {f"a{axis}": size for axis, size in enumerate(sizes)}
+    operands = [tuple(f"a{axis}" for axis in scope) for scope in scopes]
+    order = [int(name[1:]) for name in elimination_order(operands, (), names, budget, restarted=False)]
+    place = [-1] * len(sizes)  # axes alone go first
+    for number, axis in enumerate(order):
+        place[axis] = number
+    return place
+
+
+def _entries(scopes: Sequence[tuple[int, ...]], place: Sequence[int], sizes: Array) -> float:
+    """Number of entries of all sums."""
+    waiting: list[set[int]] = [set() for _ in place]
+    for scope in scopes:
+        waiting[min(scope, key=place.__getitem__)].update(scope)
+    entries = 0.0
+    for axis in sorted(range(len(place)), key=place.__getitem__):
+        left = waiting[axis] - {axis}
+        entries += math.prod(sizes[list(left)].tolist(), start=float(sizes[axis]))
+        if entries > MOST_ENTRIES:
+            break
+        if left:
+            waiting[min(left, key=place.__getitem__)].update(left)
+    return entries
+
+
+def _joined(tables: Sequence[Log], axis: int, place: Sequence[int]) -> Log:
+    """The sum of tables that all have an axis, which comes first; the others in their order."""
+    scope = sorted({one for own, _ in tables for one in own}, key=place.__getitem__)
+    at = {one: number for number, one in enumerate(scope)}
+    assert scope[0] == axis
+    joint = np.zeros((1,) * len(scope))
+    for own, table in tables:
+        shape = [1] * len(scope)
+        for one, size in zip(own, table.shape, strict=True):
+            shape[at[one]] = size
+        rising = sorted(range(len(own)), key=lambda number: at[own[number]])
+        joint = joint + table.transpose(rising).reshape(shape)
+    return tuple(scope), joint
+
+
+def _normalised(joint: Array) -> tuple[Array, Array]:
+    """Chances of the values of the first axis, which add up to 1 where any is possible, and log-sums."""
+    most = joint.max(axis=0)
+    chances = np.exp(joint - np.where(most == -math.inf, 0.0, most))
+    sums = chances.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        return chances / np.where(sums > 0, sums, 1.0), most + np.log(sums)
+
+
+@dataclass(frozen=True, eq=False)
+class EliminationSamples:
+    """Sampler of a program without choices. ``atoms``: each latent atom, by its axis."""
+
+    engine: ClassVar[str] = "exact"
+    summed_out: SummedOut
+    atoms: dict[int, tuple[str, DrawnAtom]]
+
+    @classmethod
+    def of(cls, program: Program, budget: Budget) -> EliminationSamples | None:
+        """None where choices weigh worlds, sums would be too large, or no world is possible."""
+        if program.uncertain:
+            return None
+        try:
+            grounded = ground(program, budget, MOST_GROUNDINGS)
+            graph = chained(ground_graph(grounded, budget, by_formula=False).graph, budget)
+        except REFUSALS:
+            return None
+        summed_out = SummedOut.of(graph, budget)
+        if summed_out is None or summed_out.total == -math.inf:
+            return None
+        return cls(summed_out, dict(enumerate(_drawn_atoms(grounded))))
+
+    def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
+        """Draw ``count`` independent worlds."""
+        random, left = np.random.default_rng(seed), count
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, len(self.summed_out.steps)))
+        while left:
+            budget.check()
+            values, weights = self.summed_out.drawn(random, min(at_once, left))
+            for own, weight in zip(values.T.tolist(), weights.tolist(), strict=True):
+                yield self._world(own, weight)
+            left -= len(weights)
+
+    def _world(self, values: Sequence[int], weight: float) -> World:
+        """The world with these values of axes; an atom may have none of its values."""
+        true: list[str] = []
+        chosen: dict[str, Value] = {}
+        for axis, (text, atom) in self.atoms.items():
+            value = values[axis]
+            if not atom.values:
+                true += [text] * value
+            elif value < len(atom.values):
+                chosen[text] = atom.values[value]
+        return World(tuple(true), chosen, weight)
+
+
+def _drawn_atoms(grounded: Ground) -> Iterator[tuple[str, DrawnAtom]]:
+    for number in range(grounded.atoms.count):
+        name, code = grounded.atoms.coded(number)
+        yield drawn_atom(grounded.program, name, row_of(code, grounded.evidence.sizes(name)))
