@@ -125,7 +125,7 @@ def test_what_is_certain_has_no_circuit(text: str, atom: str, said: str) -> None
 
 
 def test_a_circuit_too_large_to_draw_is_refused_with_its_size() -> None:
-    edges = "\n".join(f"0.5 :: edge({x}, {y})" for x in range(5) for y in range(5) if x != y)
+    edges = "\n".join(f"0.5 :: edge({x}, {y})" for x in range(6) for y in range(6) if x != y)
     rules = "path(x, y) :- edge(x, y)\npath(x, z) :- edge(x, y), path(y, z)"
     with pytest.raises(UnsupportedError, match=r"has [\d,]+ nodes, and 150 can be drawn"):
-        circuit_of(hb.Model(hb.parse(f"{edges}\n{rules}")), "path(0, 4)")
+        circuit_of(hb.Model(hb.parse(f"{edges}\n{rules}")), "path(0, 5)")

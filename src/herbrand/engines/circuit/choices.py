@@ -47,8 +47,9 @@ def probability_left(chances: Sequence[float]) -> list[float]:
     True
     """
     none = 1 - math.fsum(chances)
-    alone = sum(chance > 0 for chance in chances) == 1
-    left = [none if none > CERTAIN or (alone and none > 0) else 0.0]
+    if none <= CERTAIN and (none < 0 or sum(chance > 0 for chance in chances) != 1):
+        none = 0.0
+    left = [none]
     for chance in reversed(chances):
         left.append(left[-1] + chance)
     return left[::-1]
@@ -155,8 +156,8 @@ class ChoiceConstraints(WeightedConstraints):
                 continue
             taken = TRUE if not behind and not self.scaled else self._drawn_once(chance, behind)
             variables.append(-1 if taken == TRUE else taken >> 1)
-            outcomes.append(self.net.every([later, taken]))
-            later = self.net.every([later, negated(taken)])
+            outcomes.append(self.net.both(later, taken))
+            later = self.net.both(later, negated(taken))
         return Drawn(tuple(chances), tuple(variables), tuple(outcomes))
 
     def _drawn_once(self, chance: float, behind: float) -> int:
@@ -164,7 +165,7 @@ class ChoiceConstraints(WeightedConstraints):
         variable = self.net.variable()
         yes, no = 2 * variable, 2 * variable + 1
         if not (self.unweighed or self.whole):  # else the weights come later
-            self._weigh_shares(yes, no, chance, behind)
+            self.weights[yes], self.weights[no] = _log_shares(chance, behind)
         if not self.whole:
             self.normal.add(variable)
         return yes
@@ -180,21 +181,10 @@ class ChoiceConstraints(WeightedConstraints):
             before = len(self.net.restrictions)
             self.net.require([later, yes])
             self._unmade.update(range(before, len(self.net.restrictions)))
-            taken = self.net.every([later, yes])
-            later = self.net.every([later, negated(yes)])
-            self._weigh_shares(taken, later, chance, behind)
-
-    def _weigh_shares(self, taken: int, later: int, chance: float, behind: float) -> None:
-        """Weigh an outcome and all behind it by their shares of the sum of both."""
-        # The smaller share is computed and log1p gives the other: 1 less a rare share would round it off.
-        if chance <= behind:
-            share = chance / (chance + behind)
-            self.weigh(taken, math.log(share))
-            self.weigh(later, math.log1p(-share))
-        else:
-            share = behind / (chance + behind)
-            self.weigh(taken, math.log1p(-share))
-            self.weigh(later, math.log(share))
+            taken = self.net.both(later, yes)
+            later = self.net.both(later, negated(yes))
+            for literal, log_weight in zip((taken, later), _log_shares(chance, behind), strict=True):
+                self.weigh(literal, log_weight)
 
     def weigh(self, literal: int, log_weight: float) -> None:
         """Weigh a literal; a choice that a formula weighs too has weights that no longer add up to 1."""
@@ -247,6 +237,14 @@ class ChoiceConstraints(WeightedConstraints):
                 if not _possible(self.net, budget, dropped):
                     needed = rest
         return needed
+
+
+def _log_shares(chance: float, behind: float) -> tuple[float, float]:
+    """The logarithms of the shares that an outcome and all behind it have of the sum of both."""
+    # The smaller share is computed and log1p gives the other: 1 less a rare share would round it off.
+    smaller = min(chance, behind) / (chance + behind)
+    less, more = math.log(smaller), math.log1p(-smaller)
+    return (less, more) if chance <= behind else (more, less)
 
 
 def share_of(shares: np.ndarray, literal: int) -> float:

@@ -112,7 +112,13 @@ class Constraints:
 
     def either(self, literals: Iterable[int]) -> int:
         """The literal of the gate that is true where at least one of the literals holds."""
-        return negated(self.every([negated(literal) for literal in literals]))
+        return self.every([literal ^ 1 for literal in literals]) ^ 1  # ``negated``, without its calls
+
+    def both(self, one: int, other: int) -> int:
+        """The literal of the gate that is true where two literals hold."""
+        if TRUE in (one, other):
+            return other if one == TRUE else one
+        return self.every((one, other))
 
     def every(self, literals: Iterable[int]) -> int:
         """The literal of the gate that is true where all of the literals hold."""

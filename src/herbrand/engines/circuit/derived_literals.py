@@ -96,10 +96,8 @@ class DerivedLiterals:
     def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
         """The literal of all that one instance needs for an atom, except atoms of the same component."""
         outcomes = self._outcomes(instance)
-        chosen = self._made.net.either(
-            outcome for outcome, head in zip(outcomes, instance.heads, strict=True) if head == atom
-        )
-        return self._made.net.every([*self._parts(instance, members), chosen])
+        chosen = [one for one, head in zip(outcomes, instance.heads, strict=True) if head == atom]
+        return self._made.net.every([*self._parts(instance, members), self._made.net.either(chosen)])
 
     def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
         """The literals of an instance's body, except those of ``members``."""
@@ -125,9 +123,10 @@ class DerivedLiterals:
         key = instance.plan.number, instance.binding
         if key not in self._choices:
             chances = [head.chance(instance.binding) for head in heads if head.chance is not None]
-            if math.fsum(chances) > 1 + CERTAIN:
+            total = math.fsum(chances)
+            if total > 1 + CERTAIN:
                 raise UnsupportedError(
-                    f"the probabilities of an instance of this statement add up to {math.fsum(chances):.10g}",
+                    f"the probabilities of an instance of this statement add up to {total:.10g}",
                     span=instance.plan.statement.span,
                     hint="at most one of the heads holds, so they add up to at most 1",
                 )
@@ -136,8 +135,9 @@ class DerivedLiterals:
                     0.0 if self._grounding.leads_nowhere(head) else chance
                     for head, chance in zip(instance.heads, chances, strict=True)
                 ]
+                total = math.fsum(chances)
             self._choices[key] = drawn = self._made.choice(chances)
             self.drawn.append((instance, drawn))
-            if not probability_left(chances)[-1]:
+            if total >= 1 - CERTAIN and not probability_left(chances)[-1]:
                 self.exhaustive.add(frozenset(drawn.outcomes) - {FALSE})
         return self._choices[key].outcomes

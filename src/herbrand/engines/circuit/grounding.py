@@ -9,7 +9,7 @@ their atoms are looked up when all answers are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, product
 from typing import Protocol
 
@@ -50,14 +50,10 @@ class Instance:
 
     plan: StatementPlan
     binding: Binding
+    heads: tuple[Atom, ...]
     held: tuple[Atom, ...]
     absent: tuple[Atom, ...]
     counted: tuple[tuple[Atom, ...], ...]
-
-    @property
-    def heads(self) -> Iterator[Atom]:
-        for head in self.plan.heads:
-            yield head.predicate, _at(head.slots, self.binding)
 
     @property
     def parts(self) -> Iterator[Atom]:
@@ -72,34 +68,46 @@ class Instance:
 Places = tuple[int, ...]
 
 
-@dataclass
-class _Table:
-    """The answers of a call, and the bodies that wait for them. The table of a ``whole`` predicate serves all
-    calls of it, which look up rows by their constants."""
+class _Rows:
+    """Rows that are looked up by the constants of a pattern."""
 
-    whole: bool
-    rows: dict[Row, None] = field(default_factory=dict)
-    _found: dict[Places, dict[Row, list[Row]]] = field(default_factory=dict)
-    _for_all: list[_Waiting] = field(default_factory=list)
-    _for_some: dict[Places, dict[Row, list[_Waiting]]] = field(default_factory=dict)
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.every = dict.fromkeys(rows)
+        self._indices: dict[Places, dict[Row, list[Row]]] = {}
 
     def add(self, row: Row) -> None:
-        self.rows[row] = None
-        for places, rows in self._found.items():
+        self.every[row] = None
+        for places, rows in self._indices.items():
             rows.setdefault(_at(places, row), []).append(row)
 
     def fitting(self, pattern: Pattern) -> Iterable[Row]:
         """Rows so far that match the pattern."""
-        places = self._places(pattern)
+        places = _constants_in(pattern)
+        if len(places) == len(pattern):
+            return (pattern,) if pattern in self.every else ()
         if not places:
-            return self.rows
-        if places not in self._found:
-            self._found[places] = rows_at(self.rows, places)
-        return self._found[places].get(_at(places, pattern), ())
+            return self.every
+        if places not in self._indices:
+            self._indices[places] = rows_at(self.every, places)
+        return self._indices[places].get(_at(places, pattern), ())
+
+
+class _Table:
+    """The answers of a call, and the bodies that wait for them. The table of a ``whole`` predicate serves all
+    calls of it, which look up rows by their constants."""
+
+    def __init__(self, whole: bool) -> None:
+        self.whole, self.rows = whole, _Rows()
+        self._for_all: list[_Waiting] = []
+        self._for_some: dict[Places, dict[Row, list[_Waiting]]] = {}
+
+    def fitting(self, pattern: Pattern) -> Iterable[Row]:
+        """Rows so far that match the pattern."""
+        return self.rows.fitting(pattern) if self.whole else self.rows.every
 
     def wait(self, waiting: _Waiting, pattern: Pattern) -> None:
         """Let a body continue with each row that matches, including later ones."""
-        places = self._places(pattern)
+        places = _constants_in(pattern) if self.whole else ()
         if not places:
             self._for_all.append(waiting)
         else:
@@ -110,9 +118,6 @@ class _Table:
             return self._for_all
         some = (bodies.get(_at(places, row), ()) for places, bodies in self._for_some.items())
         return chain(self._for_all, *some)
-
-    def _places(self, pattern: Pattern) -> Places:
-        return _constants_in(pattern) if self.whole else ()
 
 
 def _constants_in(pattern: Pattern) -> Places:
@@ -149,7 +154,7 @@ class Stated:
 
     def __init__(self, evidence: Evidence, signature: Signature, facts: Facts) -> None:
         self._evidence, self._signature, self._facts = evidence, signature, facts
-        self._indices: dict[tuple[str, Places], dict[Row, list[Row]]] = {}
+        self._listed: dict[str, _Rows] = {}
         self._settled: dict[str, tuple[set[Row], set[Row]]] = {}
 
     def is_open(self, predicate: str) -> bool:
@@ -158,7 +163,10 @@ class Stated:
     def matches(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
         """Each row that may hold, and whether it certainly does."""
         if not self.is_open(predicate):
-            for row in self._listed(predicate, pattern):
+            if predicate not in self._listed:
+                rows = map(tuple, self._facts.tables[predicate].true.tolist())
+                self._listed[predicate] = _Rows(rows)
+            for row in self._listed[predicate].fitting(pattern):
                 yield row, True
             return
         types = self._signature.predicates[predicate].column_types
@@ -190,26 +198,15 @@ class Stated:
                 return False
         return None
 
-    def _listed(self, predicate: str, pattern: Pattern) -> Sequence[Row]:
-        bound = _constants_in(pattern)
-        key = predicate, bound
-        if key not in self._indices:
-            self._indices[key] = rows_at(map(tuple, self._facts.tables[predicate].true.tolist()), bound)
-        return self._indices[key].get(_at(bound, pattern), ())
 
+class _Heads:
+    """The statements that derive one predicate, indexed by the constants in their heads."""
 
-class HeadIndex:
-    """The statements that derive one predicate, indexed by the constants in their heads, as there may be a
-    choice for each of many facts."""
-
-    def __init__(self) -> None:
+    def __init__(self, stated: Iterable[tuple[Row, Lowered, int]]) -> None:
         self._groups: dict[Places, list[tuple[Row, Lowered, int]]] = {}
         self._indices: dict[tuple[Places, Places], dict[Row, list[tuple[Lowered, int]]]] = {}
-
-    def add(self, statement: Lowered, number: int) -> None:
-        """Add a statement with its head of this number."""
-        row = _at(statement.heads[number].slots, statement.start)
-        self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
+        for row, statement, number in stated:
+            self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
 
     def matches(self, pattern: Pattern) -> Iterator[tuple[Lowered, int]]:
         """Statements whose head agrees with the pattern wherever both have a constant."""
@@ -220,6 +217,17 @@ class HeadIndex:
                 for row, statement, number in members:
                     index.setdefault(_at(both, row), []).append((statement, number))
             yield from self._indices[constant, both].get(_at(both, pattern), ())
+
+
+class _Given:
+    """The statements without bodies that alone derive one predicate, by the rows of their heads: there may be
+    a choice for each of many thousand facts, and all answers are known without calling any."""
+
+    def __init__(self, stated: Iterable[tuple[Row, Lowered, int]]) -> None:
+        self.statements: dict[Row, list[Lowered]] = {}
+        for row, statement, _ in stated:
+            self.statements.setdefault(row, []).append(statement)
+        self.rows = _Rows(self.statements)
 
 
 class Grounding:
@@ -233,11 +241,14 @@ class Grounding:
         check: Callable[[int], object] = bool,
     ) -> None:
         self._stated, self._budget, self._check = stated, budget, check
-        self._by_head: dict[str, HeadIndex] = {}
+        self._by_head: dict[str, _Heads] = {}
+        self._given: dict[str, _Given] = {}
         listed = tuple(statements)
-        for statement in listed:
-            for number, head in enumerate(statement.heads):
-                self._by_head.setdefault(head.predicate, HeadIndex()).add(statement, number)
+        for name, own in _by_predicate(listed).items():
+            if all(statement.has_no_body for _, statement, _ in own):
+                self._given[name] = _Given(own)
+            else:
+                self._by_head[name] = _Heads(own)
         self._steps = {find.predicate: (one, find) for one in listed for find in one.finds}
         self._plans: dict[tuple[int, int | None, frozenset[int]], StatementPlan] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
@@ -250,6 +261,8 @@ class Grounding:
 
     def ask(self, predicate: str, pattern: Pattern) -> list[Row]:
         """The atoms that match a pattern and hold in some world; adds the instances that derive them."""
+        if predicate in self._given:
+            return [row for row, _ in self._known(predicate, pattern)]
         if all(value == ANY for value in pattern):
             self._whole.add(predicate)
         table = self._called(predicate, pattern)
@@ -270,9 +283,10 @@ class Grounding:
                 done += 1
                 absent = self._absent(plan, binding)
                 if absent is not None:
-                    parts = (part for total in plan.totals for part in total.parts)
-                    counted = tuple(self._counted(part, binding) for part in parts)
-                    collected.append(Instance(plan, binding, held, absent, counted))
+                    parts = [part for total in plan.totals for part in total.parts]
+                    counted = tuple([self._counted(part, binding) for part in parts])
+                    heads = tuple([(head.predicate, _at(head.slots, binding)) for head in plan.heads])
+                    collected.append(Instance(plan, binding, heads, held, absent, counted))
         return collected
 
     def rules(self) -> dict[Atom, list[Instance]]:
@@ -307,7 +321,7 @@ class Grounding:
                 rows = self.ask(part.predicate, pattern)
                 absent += [(part.predicate, row) for row in rows if _same(part, row)]
                 continue
-            for row, certain in self._stated.matches(part.predicate, pattern):
+            for row, certain in self._known(part.predicate, pattern):
                 if not _same(part, row):
                     continue
                 if certain:
@@ -317,10 +331,30 @@ class Grounding:
 
     def _counted(self, part: Counted, binding: Binding) -> tuple[Atom, ...]:
         """The atoms that may hold among those counted; a special rule derives them."""
-        if part.predicate not in self._by_head:
+        if part.predicate not in self._by_head and part.predicate not in self._given:
             return ()
         pattern = tuple([ANY if slot < 0 else binding[slot] for slot in part.slots])
         return tuple((part.predicate, row) for row in self.ask(part.predicate, pattern))
+
+    def _known(self, predicate: str, pattern: Pattern) -> Iterable[tuple[Row, bool]]:
+        """Each row that may hold of a predicate without bodies to call, and whether it certainly does; adds
+        the instances that derive them."""
+        if predicate not in self._given:
+            return self._stated.matches(predicate, pattern)
+        given = self._given[predicate]
+        rows = given.rows.fitting(pattern)
+        for row in rows:
+            if (predicate, row) not in self._answers:
+                self._answers.add((predicate, row))
+                for statement in given.statements[row]:
+                    self._instantiate(statement)
+        return [(row, False) for row in rows]
+
+    def _instantiate(self, statement: Lowered) -> None:
+        """Add the one instance of a statement without a body."""
+        key = statement.number, statement.level, statement.start
+        if key not in self._found:
+            self._found[key] = statement.plan(range(len(statement.start))), statement.start, ()
 
     def _called(self, predicate: str, pattern: Pattern) -> _Table:
         if predicate in self._whole:
@@ -390,7 +424,7 @@ class Grounding:
                 self._agenda += [(waiting, row) for row in table.fitting(pattern)]
                 table.wait(waiting, pattern)
                 return
-            for row, certain in self._stated.matches(step.predicate, pattern):
+            for row, certain in self._known(step.predicate, pattern):
                 more = _bound(step, binding, row)
                 if more is not None:
                     parts = held if certain else (*held, (step.predicate, row))
@@ -399,10 +433,20 @@ class Grounding:
         self._found.setdefault((plan.number, plan.level, binding), (plan, binding, held))
         row = tuple([binding[slot] for slot in plan.heads[origin.head].slots])
         answers = self._tables[origin.call]
-        if row not in answers.rows:
-            answers.add(row)
+        if row not in answers.rows.every:
+            answers.rows.add(row)
             self._answers.add((plan.heads[origin.head].predicate, row))
             self._agenda += [(waiting, row) for waiting in answers.waiting_for(row)]
+
+
+def _by_predicate(statements: Iterable[Lowered]) -> dict[str, list[tuple[Row, Lowered, int]]]:
+    """The statements that derive each predicate, each with the row and the number of its head."""
+    by_predicate: dict[str, list[tuple[Row, Lowered, int]]] = {}
+    for statement in statements:
+        for number, head in enumerate(statement.heads):
+            row = _at(head.slots, statement.start)
+            by_predicate.setdefault(head.predicate, []).append((row, statement, number))
+    return by_predicate
 
 
 def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Atom]]:

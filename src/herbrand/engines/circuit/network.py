@@ -81,10 +81,10 @@ class WeightedConstraints:
 
     def log_weights(self) -> np.ndarray:
         """The log-weights of all variables, [variable, (false, true)]."""
-        weights = np.zeros((len(self.net), 2))
-        for literal, weight in self.weights.items():
-            weights[literal >> 1, 1 - (literal & 1)] += weight
-        return weights
+        weights = np.zeros(2 * len(self.net))
+        literals = np.array([*self.weights], np.int64)
+        weights[literals ^ 1] = [*self.weights.values()]  # a literal comes before its negation
+        return weights.reshape(-1, 2)
 
     def _add_table(
         self, axes: Sequence[list[int]], table: np.ndarray, budget: Budget, case: int = TRUE

@@ -160,6 +160,11 @@ class Lowered:
     """Raises where a call that binds these variables leaves others unbound."""
 
     @property
+    def has_no_body(self) -> bool:
+        """Whether it has one instance, which needs nothing."""
+        return not (self.finds or self.checks or self.absent or self.totals) and -1 not in self.start
+
+    @property
     def chosen(self) -> Iterator[tuple[str, Binding]]:
         """Patterns of the heads that a choice makes true; -1 matches any constant."""
         for head in self.heads:
@@ -211,28 +216,23 @@ class Lowered:
         return len(bound) < len(find.slots), -sum(self.start[slot] < 0 for slot in bound), -len(bound)
 
 
-NO_BODY = Clause("", (), (), {}, {})
-
-
 def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:
     """Lower a statement over slots; ``None`` where its body cannot hold."""
-    heads, clause = _stated_heads(statement), NO_BODY
-    types: dict[str, str] = {}
-    parts: tuple[BodyLiteral, ...] = ()
-    variables: tuple[Variable, ...] = ()
-    if statement.body or any(isinstance(term, Variable) for one in heads for term in _terms(*one)):
-        renaming = Renaming()
-        heads = [(_renamed(head, renaming), chance) for head, chance in heads]
-        parts = cast("tuple[BodyLiteral, ...]", tuple([renaming.formula(part) for part in statement.body]))
-        body = tuple([part for part in parts if not isinstance(part, Computed)])
-        types = variable_types([*(head for head, _ in heads), *body], signature)
-        named = [term for one in heads for term in _terms(*one)]
-        named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
-        variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
-        clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types, renamed=True)
-        if any(isinstance(part, Never) for part in clause.body):
-            return None
-        types.update(clause.types)
+    heads = _stated_heads(statement)
+    if not statement.body and not any(isinstance(term, Variable) for one in heads for term in _terms(*one)):
+        return _lowered_constants(number, statement, heads, signature, facts)
+    renaming = Renaming()
+    heads = [(_renamed(head, renaming), chance) for head, chance in heads]
+    parts = cast("tuple[BodyLiteral, ...]", tuple([renaming.formula(part) for part in statement.body]))
+    body = tuple([part for part in parts if not isinstance(part, Computed)])
+    types = variable_types([*(head for head, _ in heads), *body], signature)
+    named = [term for one in heads for term in _terms(*one)]
+    named += [term for part in body if not isinstance(part, Not) for term in leaf_terms(part)]
+    variables = tuple({term.name: term for term in named if isinstance(term, Variable)}.values())
+    clause = goal_clause(Rule(Atom("", variables), body), signature, facts, types, renamed=True)
+    if any(isinstance(part, Never) for part in clause.body):
+        return None
+    types.update(clause.types)
     slots = _Slots(clause, dict(zip((v.name for v in variables), clause.head, strict=True)), facts)
     lowered_heads = tuple(
         Head(
@@ -253,6 +253,26 @@ def lowered(number: int, statement: Uncertain, signature: Signature, facts: Fact
     return Lowered(
         number, statement, lowered_heads, start, finds, checks, absent, totals, sizes, own, columns
     )
+
+
+def _lowered_constants(
+    number: int,
+    statement: Uncertain,
+    heads: Sequence[tuple[Atom | ValueIs, Chance | None]],
+    signature: Signature,
+    facts: Facts,
+) -> Lowered:
+    """Lower a statement without a body and variables; each argument has a slot of its own, as there may be
+    many thousands of such statements."""
+    start: list[int] = []
+    lowered_heads: list[Head] = []
+    for head, chance in heads:
+        name, first = unvalued(head).predicate, len(start)
+        for term, type_name in zip(leaf_terms(head), signature.predicates[name].column_types, strict=True):
+            start.append(_index(term, type_name, facts))
+        slots = tuple(range(first, len(start)))
+        lowered_heads.append(Head(name, slots, _fixed_chance(chance, statement)))
+    return Lowered(number, statement, tuple(lowered_heads), tuple(start), (), (), (), (), (), frozenset(), ())
 
 
 def _terms(head: Atom | ValueIs, chance: Chance | None) -> tuple[object, ...]:
@@ -332,15 +352,21 @@ class _Slots:
     def _of_term(self, term: Term, type_name: str) -> int:
         if isinstance(term, Variable):
             return self.of_variable(term)
-        index = self._facts.domains[type_name].index_of(term.value)
-        assert index is not None, "constants of statements are in their domains"
-        return self._number(constant_name(term, type_name), index)
+        return self._number(constant_name(term, type_name), _index(term, type_name, self._facts))
 
     def _number(self, name: str, constant: int) -> int:
         if name not in self.numbers:
             self.numbers[name] = len(self.start)
             self.start.append(constant)
         return self.numbers[name]
+
+
+def _index(term: Term, type_name: str, facts: Facts) -> int:
+    """Index of a statement's constant in its domain."""
+    assert isinstance(term, Constant)
+    index = facts.domains[type_name].index_of(term.value)
+    assert index is not None, "constants of statements are in their domains"
+    return index
 
 
 def _stated_heads(statement: Uncertain) -> list[tuple[Atom | ValueIs, Chance | None]]:
@@ -357,17 +383,8 @@ def _chance(
     chance: Chance | None, slots: _Slots, types: Mapping[str, str], statement: Uncertain, facts: Facts
 ) -> Callable[[Binding], float] | None:
     """The probability of a head as a function of the binding; ``None`` for a rule."""
-    if chance is None:
-        return None
-    if isinstance(chance, Learned):
-        raise UnsupportedError(
-            "a probability that is to be learned has no value yet",
-            span=statement.span,
-            hint="learn the theory first, or put a number in its place",
-        )
     if not isinstance(chance, Variable):
-        number = float(chance)
-        return lambda binding: number
+        return _fixed_chance(chance, statement)
     slot, type_name = slots.of_variable(chance), types[chance.name]
     domain = facts.domains[type_name]
 
@@ -385,6 +402,21 @@ def _chance(
         return float(value)
 
     return at
+
+
+def _fixed_chance(chance: Chance | None, statement: Uncertain) -> Callable[[Binding], float] | None:
+    """The same for a probability that no variable gives."""
+    if chance is None:
+        return None
+    if isinstance(chance, Learned):
+        raise UnsupportedError(
+            "a probability that is to be learned has no value yet",
+            span=statement.span,
+            hint="learn the theory first, or put a number in its place",
+        )
+    assert not isinstance(chance, Variable)
+    number = float(chance)
+    return lambda binding: number
 
 
 def _total(
