@@ -46,28 +46,39 @@ class Token(NamedTuple):
         return _SHOWN_KINDS.get(self.kind) or (short if self.kind == "string" else f"'{short}'")
 
 
-def tokens_of(source: Source, pattern: re.Pattern[str], start: int, end: int | None) -> list[Token]:
-    """All tokens from ``start`` to ``end``, and a last one of kind ``end``."""
-    last = len(source.text) if end is None else end
+def tokens_of(
+    source: Source, pattern: re.Pattern[str], start: int, end: int | None, last: str = ""
+) -> list[Token]:
+    """All tokens from ``start`` to ``end``, or to the first of kind ``last``, and one of kind ``end``."""
     text, tokens = source.text, list[Token]()
+    until = len(text) if end is None else end
     new_token = tuple.__new__  # a text has many tokens, and the constructor of Token takes twice as long
-    for match in pattern.finditer(text, start, last):
+    for match in pattern.finditer(text, start, until):
         kind = match.lastgroup or "unknown"
         if kind not in _LEFT_OUT:
             first, behind = match.span()
             tokens.append(new_token(Token, (kind, text[first:behind], first, behind)))
-    tokens.append(Token(END, "", last, last))
+            if kind == last:
+                until = behind
+                break
+    tokens.append(Token(END, "", until, until))
     return tokens
 
 
 class Cursor:
-    """A position among the tokens of a source; its errors show the line with a caret."""
+    """A position among the tokens of a source, up to one of kind ``last``; its errors show the line with a
+    caret."""
 
     def __init__(
-        self, source: Source, pattern: re.Pattern[str], start: int = 0, end: int | None = None
+        self,
+        source: Source,
+        pattern: re.Pattern[str],
+        start: int = 0,
+        end: int | None = None,
+        last: str = "",
     ) -> None:
         self.source = source
-        self.tokens = tokens_of(source, pattern, start, end)
+        self.tokens = tokens_of(source, pattern, start, end, last)
         self.position = 0
         self._depth = 0
 

@@ -87,20 +87,21 @@ class PrologTerm:
         return f"{self.name}/{len(self.arguments)}"
 
 
-def clauses(source: Source, mistakes: Mistakes) -> Iterator[PrologTerm]:
-    """Yield the terms that full stops end; note those that cannot be read, and go on after them."""
-    cursor = Cursor(source, _TOKENS)
-    while not cursor.at_end:
+def clauses(
+    source: Source, mistakes: Mistakes, read_before: Callable[[int], int] = lambda start: start
+) -> Iterator[PrologTerm]:
+    """Yield the terms that full stops end; note those that cannot be read, and go on after them.
+
+    ``read_before``: reads clauses from an offset on in another way; returns the offset of the next term.
+    """
+    start = read_before(0)
+    while not (cursor := Cursor(source, _TOKENS, start, last="stop")).at_end:
         with mistakes.collecting():
-            cursor.surface()
             term = _term(cursor, 1200)
             if cursor.here.kind != "stop":
                 raise cursor.expected("a full stop or an operator", "every clause ends with '.'")
-            cursor.take()
             yield term
-            continue
-        while not cursor.at_end and cursor.take().kind != "stop":
-            pass
+        start = read_before(cursor.tokens[-1].start)
 
 
 def _term(cursor: Cursor, highest: int) -> PrologTerm:
@@ -227,12 +228,17 @@ def _number(cursor: Cursor, token: Token) -> int | float:
     if token.text.startswith("0'"):  # the code of a character
         return ord(_unquoted(f"'{token.text[2:]}'"))
     try:
-        number = int(token.text, 0) if token.text[1:2] in ("x", "o", "b") else number_from(token.text)
-        if isinstance(number, int) and not fits(number):
-            raise OverflowError
-        return number
+        return number_of(token.text)
     except OverflowError:
         raise cursor.refusal("this number is too large for a constant", token) from None
+
+
+def number_of(text: str) -> int | float:
+    """Value of a number; raise OverflowError if it is too large for a constant."""
+    number = int(text, 0) if text[1:2] in ("x", "o", "b") else number_from(text)
+    if isinstance(number, int) and not fits(number):
+        raise OverflowError
+    return number
 
 
 def _unquoted(text: str) -> str:

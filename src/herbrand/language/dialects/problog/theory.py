@@ -35,6 +35,7 @@ from herbrand.language.dialects.problog.goals import (
     no_value_yet,
     not_in_the_language,
 )
+from herbrand.language.dialects.problog.ground_facts import GroundFacts
 from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.limits import with_limits
 from herbrand.language.dialects.problog.modes import by_way_of_calling
@@ -107,7 +108,9 @@ class _Reader:
         self._observed: list[tuple[Atom, bool, Body]] = []
         self._undefined_fails = self._is_example = is_example
         self._uses_libraries = False
-        for term in clauses(source, self._mistakes):
+        self._defined: dict[tuple[str, int], str] = {}
+        facts = GroundFacts(source, self._defined, self._clauses)
+        for term in clauses(source, self._mistakes, facts.read):
             with self._mistakes.collecting():
                 self._read(term)
         self._clauses += self._goals.made
@@ -167,6 +170,8 @@ class _Reader:
     def _clause(self, head: PrologTerm, goal: PrologTerm | None, whole: PrologTerm) -> None:
         parts = list(parts_of(head, ";"))
         heads = tuple(self._goals.head(_head(part)) for part in parts)
+        for part, defined in zip(parts, heads, strict=True):
+            self._defined[_head(part).name, len(defined.arguments)] = defined.predicate
         bodies = [()] if goal is None else self._goals.bodies(goal, whole)
         if not any(part.is_operator("::") for part in parts):
             if len(parts) > 1:
