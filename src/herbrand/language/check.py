@@ -82,7 +82,7 @@ class ConstantCheck:
 
     def check_uses(self, uses: Iterable[tuple[str | None, ConstantUse]]) -> None:
         for name, use in uses:
-            if name is None:
+            if name is None or use.value in self._mentioned.get(name, ()):
                 continue
             known = self._types[name]
             if use.limit and known.values is not None and kind_of(use.value) == known.kind:

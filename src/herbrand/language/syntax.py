@@ -404,6 +404,8 @@ class Choice:
     def __post_init__(self) -> None:
         assert self.alternatives, "a choice has an alternative"
         refuse_deep(*self.body)
+        if len(self.alternatives) == 1:
+            return
         total = fsum(a.probability for a in self.alternatives if isinstance(a.probability, int | float))
         if total > LARGEST_SUM:
             message = f"the probabilities of this statement add up to {total:.12g}, more than 1"
@@ -587,12 +589,11 @@ def predicates_of(statement: Statement) -> Iterator[str]:
     return chain.from_iterable(map(predicates_in, formulas_in(statement)))
 
 
-def heads_of(statement: Rule | Choice) -> Iterator[str]:
+def heads_of(statement: Rule | Choice) -> list[str]:
     """The predicates that a rule or a choice derives."""
     if isinstance(statement, Rule):
-        yield statement.head.predicate
-    else:
-        yield from (alternative.predicate for alternative in statement.alternatives)
+        return [statement.head.predicate]
+    return [unvalued(alternative.head).predicate for alternative in statement.alternatives]
 
 
 def _with_valued_names(statement: Statement, names: Collection[str]) -> Statement:

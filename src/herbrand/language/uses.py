@@ -48,6 +48,7 @@ from herbrand.language.syntax import (
     Statement,
     Theory,
     WeightedFormula,
+    formulas_in,
     learned_by,
 )
 
@@ -187,7 +188,7 @@ class Uses:
                 self._use_bound_rows(statement)
             elif isinstance(statement, NetworkTable):
                 self._use_table(statement)
-            elif not (isinstance(statement, Bound) and self._use_ground(statement)):
+            elif not self._use_ground(_without_variables(statement)):
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
 
@@ -256,15 +257,14 @@ class Uses:
         predicate = self._vocabulary.predicates.get(name)
         return predicate is not None and predicate.value_type is not None and not predicate.types
 
-    def _use_ground(self, bound: Bound) -> bool:
-        """Check a bound of ground atoms alone and return True; return False for any other bound.
+    def _use_ground(self, formulas: Sequence[Formula]) -> bool:
+        """Check formulas that consist of ground atoms alone and return True; return False for all others.
 
-        Files have hundreds of thousands of such bounds; without variables there is little else to check.
+        Files have hundreds of thousands of such bounds and choices; without variables there is little else to
+        check.
         """
         atoms: list[Atom] = []
-        if not _only_ground(bound.event, atoms):
-            return False
-        if bound.given is not None and not _only_ground(bound.given, atoms):
+        if not formulas or not all(_only_ground(formula, atoms) for formula in formulas):
             return False
         known = self._vocabulary.predicates
         for atom in atoms:
@@ -283,7 +283,7 @@ class Uses:
         closed = new and (self._vocabulary.strict or not new.isdisjoint(self._unread))
         if closed or not all(_is_plain(known[name], 0) for name in rows.names if name not in new):
             for bound in rows.bounds():
-                self._use_ground(bound)
+                self._use_ground(formulas_in(bound))
             return
         for index, name in enumerate(rows.names):
             if name in new:
@@ -478,6 +478,15 @@ class _StatementUses:
 def _is_plain(predicate: Predicate, arity: int) -> bool:
     """Whether a predicate has this arity and is true or false."""
     return predicate.arity == arity and predicate.value_type is None
+
+
+def _without_variables(statement: Statement) -> Sequence[Formula]:
+    """The formulas of a bound, or of a choice whose probabilities are numbers and which has no body; none of
+    other statements."""
+    if isinstance(statement, Choice):
+        numbers = all(isinstance(one.probability, int | float) for one in statement.alternatives)
+        return () if statement.body or not numbers else formulas_in(statement)
+    return formulas_in(statement) if isinstance(statement, Bound) else ()
 
 
 def _only_ground(formula: Formula, atoms: list[Atom]) -> bool:

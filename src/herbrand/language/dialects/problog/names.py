@@ -8,7 +8,7 @@ have.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
@@ -75,21 +75,22 @@ class LinkedPlaces:
         self._clauses = [*clauses, *((atom,) for atom in queries)]
 
     @cached_property
-    def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Constant]]]:
+    def _linked(self) -> tuple[Classes[Place], list[tuple[Place, Value]]]:
         """Classes of places, and the constants with their places."""
         same: Classes[Place] = Classes()
-        constants: list[tuple[Place, Constant]] = []
+        constants: list[tuple[Place, Value]] = []
         for number, clause in enumerate(self._clauses):
             for part in clause:
-                constants += _linked(same, number, part)
+                for leaf in (part,) if isinstance(part, Atom) else walk(part):
+                    constants += _linked(same, number, leaf)
         return same, constants
 
     @cached_property
-    def _constants(self) -> dict[Place, dict[Constant, None]]:
+    def _constants(self) -> dict[Place, dict[Value, None]]:
         """Constants of each class of places, by its leader."""
-        constants: dict[Place, dict[Constant, None]] = {}
-        for place, constant in self._linked[1]:
-            constants.setdefault(self.leader(place), {}).setdefault(constant)
+        constants: dict[Place, dict[Value, None]] = {}
+        for place, value in self._linked[1]:
+            constants.setdefault(self.leader(place), {}).setdefault(value)
         return constants
 
     @cached_property
@@ -100,7 +101,7 @@ class LinkedPlaces:
         if len({isinstance(term.value, str) for term in terms if isinstance(term, Constant)}) < 2:
             return {}
         texts = {
-            leader: {constant.value for constant in constants if isinstance(constant.value, str)}
+            leader: {value for value in constants if isinstance(value, str)}
             for leader, constants in self._constants.items()
         }
         return {place: own for place, own in texts.items() if 0 < len(own) < len(self._constants[place])}
@@ -110,7 +111,7 @@ class LinkedPlaces:
         return self._linked[0].leader(place)
 
     def constants(self, place: Place) -> list[Value]:
-        return [constant.value for constant in self._constants.get(self.leader(place), ())]
+        return [*self._constants.get(self.leader(place), ())]
 
     @property
     def any_mixed(self) -> bool:
@@ -125,22 +126,22 @@ class LinkedPlaces:
         return self._mixed.get(self.leader(place), ())
 
 
-def _linked(same: Classes[Place], number: int, part: Formula) -> Iterator[tuple[Place, Constant]]:
-    """Join the places that a part of a clause links; yield its constants with their places."""
-    for leaf in walk(part):
-        terms = leaf_terms(leaf)
-        if isinstance(leaf, Atom):
-            places: list[Place] = [(leaf.predicate, i) for i in range(len(terms))]
-        elif isinstance(leaf, Comparison) and any(isinstance(term, Variable) for term in terms):
-            variable = next(term for term in terms if isinstance(term, Variable))
-            places = [(number, variable.name)] * 2
-        else:
-            continue
-        for place, term in zip(places, terms, strict=True):
-            if isinstance(term, Constant):
-                yield place, term
-            elif not term.anonymous:
-                same.join(place, (number, term.name))
+def _linked(same: Classes[Place], number: int, leaf: Formula) -> list[tuple[Place, Value]]:
+    """Join the places that a leaf of a clause links; return its constants with their places."""
+    terms, constants = leaf_terms(leaf), list[tuple[Place, Value]]()
+    if isinstance(leaf, Atom):
+        places: list[Place] = [(leaf.predicate, i) for i in range(len(terms))]
+    elif isinstance(leaf, Comparison) and any(isinstance(term, Variable) for term in terms):
+        variable = next(term for term in terms if isinstance(term, Variable))
+        places = [(number, variable.name)] * 2
+    else:
+        return []
+    for place, term in zip(places, terms, strict=True):
+        if isinstance(term, Constant):
+            constants.append((place, term.value))
+        elif not term.anonymous:
+            same.join(place, (number, term.name))
+    return constants
 
 
 def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:

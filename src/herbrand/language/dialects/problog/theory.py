@@ -500,7 +500,7 @@ def _has_constants(atom: Atom) -> bool:
 def _statement(clause: PrologClause, derived: set[str]) -> Statement:
     if clause.chances:
         alternatives = zip(clause.chances, clause.heads, strict=True)
-        parts = tuple(Alternative(chance, head, head.span) for chance, head in alternatives)
+        parts = tuple([Alternative(chance, head, head.span) for chance, head in alternatives])
         return Choice(parts, clause.body, span=clause.span)
     head = clause.heads[0]
     if clause.body or head.predicate in derived:
