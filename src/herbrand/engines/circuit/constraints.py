@@ -125,7 +125,7 @@ class Constraints:
         kept = {literal for literal in literals if literal != TRUE}
         if len(kept) < 2:
             return kept.pop() if kept else TRUE
-        if FALSE in kept or any(negated(literal) in kept for literal in kept):
+        if FALSE in kept or not kept.isdisjoint([literal ^ 1 for literal in kept]):
             return FALSE
         key = tuple(sorted(kept))
         if key not in self._shared:
@@ -231,7 +231,7 @@ class Constraints:
         """Define a gate that is true where all of the literals hold."""
         for literal in literals:
             self.restrictions.append(Restriction((2 * gate + 1, literal), owner=gate))
-        opposites = (negated(literal) for literal in literals)
+        opposites = [literal ^ 1 for literal in literals]
         self.restrictions.append(Restriction((2 * gate, *opposites), owner=gate))
 
     def keeping(self, restrictions: Iterable[Restriction]) -> Constraints:

@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from herbrand.budget import UNLIMITED, Budget
@@ -37,7 +37,7 @@ three times as long.
 def least_model(
     net: Constraints,
     below: Mapping[Atom, Sequence[Atom]],
-    bodies: Callable[[Atom, Set[Atom]], Sequence[Body[Atom]]],
+    bodies: Callable[[Atom, frozenset[Atom]], Sequence[Body[Atom]]],
     literals: dict[Atom, int],
     budget: Budget = UNLIMITED,
 ) -> None:

@@ -56,7 +56,7 @@ class DerivedLiterals:
         self.instances = rules = self._grounding.rules()
         self._solved = self._grounding.size
 
-        def bodies(atom: Atom, members: Set[Atom]) -> list[Body[Atom]]:
+        def bodies(atom: Atom, members: frozenset[Atom]) -> list[Body[Atom]]:
             return [self._body(instance, atom, members) for instance in rules[atom]]
 
         least_model(self._made.net, atoms_below(rules), bodies, self.literals, self._budget)
@@ -78,13 +78,13 @@ class DerivedLiterals:
                 literals.setdefault(row[:-1], []).append(literal)
         return literals
 
-    def _body(self, instance: Instance, atom: Atom, members: Set[Atom]) -> Body[Atom]:
+    def _body(self, instance: Instance, atom: Atom, members: frozenset[Atom]) -> Body[Atom]:
         """One instance as a body for an atom: the atoms solved together with it, and the literal of all
         else."""
-        if not members.isdisjoint(chain(instance.absent, *instance.counted)):
+        complete = chain(instance.absent, *instance.counted)
+        if not members.isdisjoint(complete):
             self._refuse_own_negation(instance, atom)
-        needed = frozenset(part for part in instance.held if part in members)
-        return needed, self._alternative(instance, atom, members)
+        return members.intersection(instance.held), self._alternative(instance, atom, members)
 
     def _refuse_own_negation(self, instance: Instance, atom: Atom) -> None:
         raise LanguageError(
@@ -95,9 +95,16 @@ class DerivedLiterals:
 
     def _alternative(self, instance: Instance, atom: Atom, members: Set[Atom]) -> int:
         """The literal of all that one instance needs for an atom, except atoms of the same component."""
+        chosen = self._chosen(instance, atom)
+        return self._made.net.every([*self._parts(instance, members), chosen])
+
+    def _chosen(self, instance: Instance, atom: Atom) -> int:
+        """The literal of the alternatives that make an atom true."""
         outcomes = self._outcomes(instance)
-        chosen = [one for one, head in zip(outcomes, instance.heads, strict=True) if head == atom]
-        return self._made.net.every([*self._parts(instance, members), self._made.net.either(chosen)])
+        if len(outcomes) == 1:
+            return outcomes[0]
+        chosen = zip(outcomes, instance.heads, strict=True)
+        return self._made.net.either(outcome for outcome, head in chosen if head == atom)
 
     def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
         """The literals of an instance's body, except those of ``members``."""

@@ -9,7 +9,7 @@ their atoms are looked up when all answers are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Protocol
 
@@ -51,9 +51,16 @@ class Instance:
     plan: StatementPlan
     binding: Binding
     heads: tuple[Atom, ...]
-    held: tuple[Atom, ...]
-    absent: tuple[Atom, ...]
-    counted: tuple[tuple[Atom, ...], ...]
+    held: tuple[Atom, ...] = ()
+    absent: tuple[Atom, ...] = ()
+    counted: tuple[tuple[Atom, ...], ...] = ()
+
+    @classmethod
+    def of(cls, plan: StatementPlan, binding: Binding, held: tuple[Atom, ...] = ()) -> Instance:
+        """The instance for a binding, before what its ``not`` and its counts name is known."""
+        return cls(
+            plan, binding, tuple([(one.predicate, _at(one.slots, binding)) for one in plan.heads]), held
+        )
 
     @property
     def parts(self) -> Iterator[Atom]:
@@ -70,6 +77,8 @@ Places = tuple[int, ...]
 
 class _Rows:
     """Rows that are looked up by the constants of a pattern."""
+
+    __slots__ = "_indices", "every"
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.every = dict.fromkeys(rows)
@@ -95,6 +104,8 @@ class _Rows:
 class _Table:
     """The answers of a call, and the bodies that wait for them. The table of a ``whole`` predicate serves all
     calls of it, which look up rows by their constants."""
+
+    __slots__ = "_for_all", "_for_some", "rows", "whole"
 
     def __init__(self, whole: bool) -> None:
         self.whole, self.rows = whole, _Rows()
@@ -137,7 +148,8 @@ class _Waiting:
     binding: Binding
     held: tuple[Atom, ...]
     call: tuple[str, Pattern]
-    """The call that the statement's head answers; its table holds the bodies that wait."""
+    """The call that the statement's head answers. Its table would refer to itself, which keeps all memory of
+    a run until garbage is collected."""
     head: int
 
 
@@ -208,15 +220,17 @@ class _Heads:
         for row, statement, number in stated:
             self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
 
-    def matches(self, pattern: Pattern) -> Iterator[tuple[Lowered, int]]:
+    def matches(self, pattern: Pattern) -> list[tuple[Lowered, int]]:
         """Statements whose head agrees with the pattern wherever both have a constant."""
+        found: list[tuple[Lowered, int]] = []
         for constant, members in self._groups.items():
             both = tuple([place for place in constant if pattern[place] != ANY])
             if (constant, both) not in self._indices:
                 index = self._indices[constant, both] = {}
                 for row, statement, number in members:
                     index.setdefault(_at(both, row), []).append((statement, number))
-            yield from self._indices[constant, both].get(_at(both, pattern), ())
+            found += self._indices[constant, both].get(_at(both, pattern), ())
+        return found
 
 
 class _Given:
@@ -250,14 +264,12 @@ class Grounding:
             else:
                 self._by_head[name] = _Heads(own)
         self._steps = {find.predicate: (one, find) for one in listed for find in one.finds}
-        self._plans: dict[tuple[int, int | None, frozenset[int]], StatementPlan] = {}
+        self._plans: dict[tuple[int, int | None, int, Places], StatementPlan] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
         self._whole: set[str] = set()
         self._answers: set[Atom] = set()
         self._agenda: list[tuple[_Waiting, Row | None]] = []
-        self._found: dict[
-            tuple[int, int | None, Binding], tuple[StatementPlan, Binding, tuple[Atom, ...]]
-        ] = {}
+        self._found: dict[tuple[int, int | None, Binding], Instance] = {}
 
     def ask(self, predicate: str, pattern: Pattern) -> list[Row]:
         """The atoms that match a pattern and hold in some world; adds the instances that derive them."""
@@ -279,15 +291,25 @@ class Grounding:
         collected: list[Instance] = []
         done = 0
         while done < len(self._found):
-            for plan, binding, held in list(self._found.values())[done:]:
+            for instance in list(self._found.values())[done:]:
                 done += 1
-                absent = self._absent(plan, binding)
-                if absent is not None:
-                    parts = [part for total in plan.totals for part in total.parts]
-                    counted = tuple([self._counted(part, binding) for part in parts])
-                    heads = tuple([(head.predicate, _at(head.slots, binding)) for head in plan.heads])
-                    collected.append(Instance(plan, binding, heads, held, absent, counted))
+                whole = self._completed(instance)
+                if whole is not None:
+                    collected.append(whole)
         return collected
+
+    def _completed(self, instance: Instance) -> Instance | None:
+        """The instance with the atoms under its ``not`` and in its counts; ``None`` where it never holds."""
+        plan, binding = instance.plan, instance.binding
+        if not (plan.absent or plan.totals):
+            return instance
+        absent = self._absent(plan, binding)
+        if absent is None:
+            return None
+        parts = [part for total in plan.totals for part in total.parts]
+        return replace(
+            instance, absent=absent, counted=tuple([self._counted(part, binding) for part in parts])
+        )
 
     def rules(self) -> dict[Atom, list[Instance]]:
         """Instances that may make each atom true; heads that no call has asked for are left out."""
@@ -354,33 +376,32 @@ class Grounding:
         """Add the one instance of a statement without a body."""
         key = statement.number, statement.level, statement.start
         if key not in self._found:
-            self._found[key] = statement.plan(range(len(statement.start))), statement.start, ()
+            plan = statement.plan(range(len(statement.start)))
+            self._found[key] = Instance.of(plan, statement.start)
 
     def _called(self, predicate: str, pattern: Pattern) -> _Table:
         if predicate in self._whole:
             pattern = (ANY,) * len(pattern)
         key = predicate, pattern
         if key not in self._tables:
-            self._tables[key] = _Table(all(value == ANY for value in pattern))
+            known = _constants_in(pattern)
+            self._tables[key] = _Table(not known)
             if predicate in self._by_head:
                 for statement, head in self._by_head[predicate].matches(pattern):
-                    self._start(statement, head, predicate, pattern)
+                    self._start(statement, head, key, known)
         return self._tables[key]
 
-    def _start(self, statement: Lowered, head: int, predicate: str, pattern: Pattern) -> None:
-        binding = list(statement.start)
-        for slot, value in zip(statement.heads[head].slots, pattern, strict=True):
-            if value == ANY:
-                continue
-            if binding[slot] not in (ANY, value):
+    def _start(self, statement: Lowered, head: int, call: tuple[str, Pattern], known: Places) -> None:
+        """Begin a statement for a call with constants at the places ``known``."""
+        binding, slots, pattern = list(statement.start), statement.heads[head].slots, call[1]
+        for place in known:
+            if binding[slots[place]] not in (ANY, pattern[place]):
                 return
-            binding[slot] = value
-        bound = frozenset(slot for slot, value in enumerate(binding) if value != ANY)
-        key = statement.number, statement.level, bound
+            binding[slots[place]] = pattern[place]
+        key = statement.number, statement.level, head, known
         if key not in self._plans:
-            self._plans[key] = statement.plan(bound)
-        begun = _Waiting(self._plans[key], 0, tuple(binding), (), (predicate, pattern), head)
-        self._agenda.append((begun, None))
+            self._plans[key] = statement.plan([slots[place] for place in known])
+        self._agenda.append((_Waiting(self._plans[key], 0, tuple(binding), (), call, head), None))
 
     def _run(self) -> None:
         count = 0
@@ -430,12 +451,14 @@ class Grounding:
                     parts = held if certain else (*held, (step.predicate, row))
                     self._go_on(plan, number + 1, more, parts, origin)
             return
-        self._found.setdefault((plan.number, plan.level, binding), (plan, binding, held))
-        row = tuple([binding[slot] for slot in plan.heads[origin.head].slots])
-        answers = self._tables[origin.call]
+        key = plan.number, plan.level, binding
+        if key not in self._found:
+            self._found[key] = Instance.of(plan, binding, held)
+        atom = self._found[key].heads[origin.head]
+        answers, row = self._tables[origin.call], atom[1]
         if row not in answers.rows.every:
             answers.rows.add(row)
-            self._answers.add((plan.heads[origin.head].predicate, row))
+            self._answers.add(atom)
             self._agenda += [(waiting, row) for waiting in answers.waiting_for(row)]
 
 

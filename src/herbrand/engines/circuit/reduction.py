@@ -46,8 +46,9 @@ def reduced(
 
     The last variables may have no ``log_weights``, as new gates have none.
     """
-    weights, free, users = np.zeros((len(net), 2)), set(normal), _users(net)
-    weights[: len(log_weights)] = log_weights
+    free, users = set(normal), _users(net)
+    # A list, as each weight is looked up alone; a literal comes before its negation, and false before true.
+    weights = [*log_weights.reshape(-1).tolist(), *[0.0] * (2 * (len(net) - len(log_weights)))]
     inputs = conjunctions(net)
     left = dict(inputs)
     gates = list(net.gates)
@@ -55,19 +56,20 @@ def reduced(
         own = [x for x in literals if users[x >> 1] == gate and x >> 1 in free and x >> 1 not in kept]
         if len(own) < min(2, len(literals)):
             continue
-        holds = sum(float(weights[x >> 1, 1 - (x & 1)]) for x in own)
+        holds = sum([weights[x ^ 1] for x in own])
         fails = _log_less(holds)
         if len(own) < len(literals):
             merged = own[0] >> 1
-            weights[merged] = fails, holds
+            weights[2 * merged : 2 * merged + 2] = fails, holds
             left[gate] = [2 * merged, *(x for x in literals if x not in own)]
             continue
-        if not weights[gate].any():
+        if not any(weights[2 * gate : 2 * gate + 2]):
             free.add(gate)
-        weights[gate] += fails, holds
+        weights[2 * gate] += fails
+        weights[2 * gate + 1] += holds
         gates[gate] = False
         del left[gate]
-    return Reduced(redefined(net, inputs, left, gates), weights, free)
+    return Reduced(redefined(net, inputs, left, gates), np.array(weights).reshape(-1, 2), free)
 
 
 def used(net: Constraints, kept: Collection[int]) -> Constraints:

@@ -185,7 +185,16 @@ class Lowered:
         """Order the body for a call that binds these slots: steps that share bound variables come before
         steps that share none, which would multiply rows."""
         if self.safe is not None:
-            self.safe([name for name, slot, _ in self.columns if slot in bound])
+            known = [slot for slot, value in enumerate(self.start) if value >= 0 or slot in bound]
+            self.safe([name for name, slot, _ in self.columns if slot in known])
+        steps = () if self.has_no_body else tuple(self._ordered(bound))
+        slots = tuple([slot for slot in range(len(self.start)) if slot not in self.own])
+        parts = steps, self.absent, self.totals
+        shown = slots, self.columns, self.level
+        return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
+
+    def _ordered(self, bound: Collection[int]) -> list[Step]:
+        """The steps of the body, in the order of the plan."""
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
         finds, checks = list(self.finds), list(self.checks)
         steps: list[Step] = []
@@ -201,13 +210,9 @@ class Lowered:
                 continue
             free = [s for s in range(len(self.start)) if s not in known and s not in self.own]
             if not free:
-                break
+                return steps
             steps.append(Any(free[0], self.sizes[free[0]]))
             known.add(free[0])
-        slots = tuple([slot for slot in range(len(self.start)) if slot not in self.own])
-        parts = tuple(steps), self.absent, self.totals
-        shown = slots, self.columns, self.level
-        return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
 
     def _freedom(self, find: Find, known: Collection[int]) -> tuple[bool, int, int]:
         """Sort key of a step, smaller where fewer rows are expected: no free slot first, then most slots
@@ -219,7 +224,7 @@ class Lowered:
 def lowered(number: int, statement: Uncertain, signature: Signature, facts: Facts) -> Lowered | None:
     """Lower a statement over slots; ``None`` where its body cannot hold."""
     heads = _stated_heads(statement)
-    if not statement.body and not any(isinstance(term, Variable) for one in heads for term in _terms(*one)):
+    if not statement.body and all(map(_names_no_variable, heads)):
         return _lowered_constants(number, statement, heads, signature, facts)
     renaming = Renaming()
     heads = [(_renamed(head, renaming), chance) for head, chance in heads]
@@ -273,6 +278,10 @@ def _lowered_constants(
         slots = tuple(range(first, len(start)))
         lowered_heads.append(Head(name, slots, _fixed_chance(chance, statement)))
     return Lowered(number, statement, tuple(lowered_heads), tuple(start), (), (), (), (), (), frozenset(), ())
+
+
+def _names_no_variable(stated: tuple[Atom | ValueIs, Chance | None]) -> bool:
+    return Variable not in map(type, _terms(*stated))
 
 
 def _terms(head: Atom | ValueIs, chance: Chance | None) -> tuple[object, ...]:
