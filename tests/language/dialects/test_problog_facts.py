@@ -81,7 +81,10 @@ def _clause(random: random.Random, usual: float) -> str:
     comma, end = random.choice([",", ", ", " ,\n "]), one([".", " ."], ["", ". .", "!.", ".5."])
     arguments = [one(CONSTANTS, UNUSUAL) for _ in range(random.choice([0, 1, 2, 2, 3]))]
     inside = f"({random.choice(['', ' '])}{comma.join(arguments)})" if arguments else ""
-    return one(BEFORE[:4], BEFORE) + one(NAMES[:2], NAMES) + inside + end + random.choice(BETWEEN)
+    before = one(BEFORE[:4], BEFORE)
+    count = random.randrange(1, 4) if "::" in before else 1
+    heads = [one([before], BEFORE) + one(NAMES[:2], NAMES) + inside for _ in range(count)]
+    return random.choice(["; ", " ;% or\n"]).join(heads) + end + random.choice(BETWEEN)
 
 
 @pytest.mark.parametrize("usual", [1.0, 0.97, 0.7])

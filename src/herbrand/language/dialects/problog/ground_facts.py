@@ -1,8 +1,9 @@
 """Ground facts in runs: clauses that differ from an earlier one in constants and probability alone.
 
 Takes the offset at which a clause begins; reads as many plain ground facts as follow, such as
-``0.3::edge(a, 1).``, and returns where they end. All other clauses, and the first of each predicate, are left
-to :mod:`~herbrand.language.dialects.problog.terms`, whose readers also make all messages.
+``0.3::edge(a, 1).`` or ``0.4::red(a); 0.6::blue(a).``, and returns where they end. All other clauses, and the
+first of each predicate, are left to :mod:`~herbrand.language.dialects.problog.terms`, whose readers also make
+all messages.
 
 >>> clauses = []
 >>> facts = GroundFacts(Source("t.pl", "0.3::p(a). p('B c', 2). p(X)."), {("p", 1): "p"}, clauses)
@@ -13,7 +14,7 @@ to :mod:`~herbrand.language.dialects.problog.terms`, whose readers also make all
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from herbrand.errors import Source, Span
 from herbrand.language.dialects.problog.goals import PrologClause
@@ -22,9 +23,9 @@ from herbrand.language.formulas import Atom, Constant, Value
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _CONSTANT = rf"(?:[a-z]\w*|{_NUMBER}|'[^'\\\n]*')"
-_FACT = re.compile(  # the group ``end`` is empty: it is the place behind the atom
+_HEAD = re.compile(  # the group ``end`` is empty: it is the place behind the atom
     rf"(?>\s+|%[^\n]*)*+(?:(?P<chance>{_NUMBER})\s*::\s*)?(?P<name>[a-z]\w*)"
-    rf"(?:\(\s*(?P<inside>{_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\))?(?P<end>)\s*\.(?=\s|%|$)"
+    rf"(?:\(\s*(?P<inside>{_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\))?(?P<end>)\s*(?P<sign>;|\.(?=\s|%|$))"
 )
 _CONSTANTS = re.compile(_CONSTANT)
 
@@ -41,26 +42,39 @@ class GroundFacts:
 
     def read(self, start: int) -> int:
         """Read the facts from an offset on; return where they end."""
-        while (match := _FACT.match(self._source.text, start)) and (clause := self._clause(match)):
-            self._clauses.append(clause)
-            start = match.end()
+        text, heads = self._source.text, list[re.Match[str]]()
+        while match := _HEAD.match(text, heads[-1].end() if heads else start):
+            heads.append(match)
+            if match["sign"] == ".":
+                clause = self._clause(heads)
+                if clause is None:
+                    break
+                self._clauses.append(clause)
+                start, heads = match.end(), []
         return start
 
-    def _clause(self, match: re.Match[str]) -> PrologClause | None:
-        """The clause of a fact; ``None`` where it is not known to be one."""
-        chance, inside = match["chance"], match.span("inside")
+    def _clause(self, matches: Sequence[re.Match[str]]) -> PrologClause | None:
+        """The clause of a fact with these heads; ``None`` where it is not known to be one, or a number is too
+        large."""
+        first, last = matches[0], matches[-1]
         try:
-            arguments = tuple(map(self._constant, _CONSTANTS.finditer(match.string, *inside)))
-            chances = (float(self._value(chance)),) if chance else ()
+            chances = tuple([float(self._value(one["chance"])) for one in matches if one["chance"]])
+            heads = tuple([head for one in matches if (head := self._head(one))])
         except OverflowError:
             return None
+        if len(heads) < len(matches) or len(chances) < len(heads) > 1:
+            return None
+        begin = first.start("chance" if first["chance"] else "name")
+        return PrologClause(heads, (), chances, Span(self._source, begin, last.end("end")))
+
+    def _head(self, match: re.Match[str]) -> Atom | None:
+        """The atom of a head; ``None`` where no fact of its predicate was read."""
+        inside = match.span("inside")
+        arguments = tuple([self._constant(one) for one in _CONSTANTS.finditer(match.string, *inside)])
         predicate = self._predicates.get((match["name"], len(arguments)))
         if predicate is None:
             return None
-        first, end = match.start("name"), match.end("end")
-        head = Atom(predicate, arguments, Span(self._source, first, end))
-        first = match.start("chance") if chance else first
-        return PrologClause((head,), (), chances, Span(self._source, first, end))
+        return Atom(predicate, arguments, Span(self._source, match.start("name"), match.end("end")))
 
     def _constant(self, match: re.Match[str]) -> Constant:
         return Constant(self._value(match[0]), Span(self._source, *match.span()))
