@@ -257,7 +257,7 @@ class _World:
 def _draw(
     program: Program, theory: Theory, numbers: Mapping[Any, int], instance: Instance, drawn: Drawn
 ) -> _Draw:
-    number, group = numbers[_place(cast(Choice, instance.plan.statement))], None
+    number, group = numbers[_place(cast(Choice, instance.lowered.statement))], None
     by = _by(_choice(theory, number))
     if by is not None:
         constants = instance.constants(program.facts)

@@ -176,5 +176,5 @@ def _texts(worlds: Worlds) -> Iterator[tuple[int, str]]:
 def _chosen_by(worlds: Worlds, instance: Instance) -> str:
     """Text of the statement of a choice, and of its constants."""
     where = shown_where(instance.constants(worlds.program.facts).items())
-    text = statement_text(instance.plan.statement)
+    text = statement_text(instance.lowered.statement)
     return f"{text}, {where}" if where else text

@@ -54,7 +54,7 @@ def _groundings(
     for instance in own.values():
         if all(part in drawn for part in instance.parts):
             yield {
-                "statement": statement_text(instance.plan.statement),
+                "statement": statement_text(instance.lowered.statement),
                 "where": shown_where(instance.constants(program.facts).items()),
                 "atoms": [program.atom_text(*part) for part in instance.parts],
                 "heads": [

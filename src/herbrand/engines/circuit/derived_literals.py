@@ -89,7 +89,7 @@ class DerivedLiterals:
     def _refuse_own_negation(self, instance: Instance, atom: Atom) -> None:
         raise LanguageError(
             f"{self._text(atom)} depends on its own negation",
-            span=instance.plan.statement.span,
+            span=instance.lowered.statement.span,
             hint="'not' stands before atoms that are complete without this instance of the statement",
         )
 
@@ -111,7 +111,7 @@ class DerivedLiterals:
         parts = [self.literal(part) for part in instance.held if part not in members]
         parts += [negated(self.literal(part)) for part in instance.absent]
         counted = iter(instance.counted)
-        return parts + [self._compared(total, instance.binding, counted) for total in instance.plan.totals]
+        return parts + [self._compared(total, instance.binding, counted) for total in instance.lowered.totals]
 
     def _compared(self, total: Total, binding: Binding, counted: Iterator[Sequence[Atom]]) -> int:
         """The literal of a comparison of counts and sums."""
@@ -124,17 +124,17 @@ class DerivedLiterals:
 
     def _outcomes(self, instance: Instance) -> Sequence[int]:
         """The literals of an instance's alternatives, of which at most one holds."""
-        heads = instance.plan.heads
+        heads = instance.lowered.heads
         if heads[0].chance is None:
             return [TRUE]
-        key = instance.plan.number, instance.binding
+        key = instance.lowered.number, instance.binding
         if key not in self._choices:
             chances = [head.chance(instance.binding) for head in heads if head.chance is not None]
             total = math.fsum(chances)
             if total > 1 + CERTAIN:
                 raise UnsupportedError(
                     f"the probabilities of an instance of this statement add up to {total:.10g}",
-                    span=instance.plan.statement.span,
+                    span=instance.lowered.statement.span,
                     hint="at most one of the heads holds, so they add up to at most 1",
                 )
             if self._made.whole:  # heads that are no outcomes count as none: one way to a world

@@ -116,7 +116,7 @@ def _reasons(
 ) -> Iterator[Reason]:
     numbers = iter(contributions.tolist())
     for instance, drawn in choices:
-        statement = instance.plan.statement
+        statement = instance.lowered.statement
         assert isinstance(statement, Choice)
         grounding = instance.constants(worlds.program.facts)
         for alternative, chance in zip(statement.alternatives, drawn.chances, strict=True):

@@ -21,7 +21,7 @@ from herbrand.engines.circuit.statements import (
     Counted,
     Find,
     Lowered,
-    StatementPlan,
+    Step,
     Uncertain,
     lowered,
 )
@@ -48,7 +48,7 @@ class Instance:
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
     ``absent``: uncertain atoms of its body; ``counted``: the atoms of each part of its counts and sums."""
 
-    plan: StatementPlan
+    lowered: Lowered
     binding: Binding
     heads: tuple[Atom, ...]
     held: tuple[Atom, ...] = ()
@@ -56,11 +56,10 @@ class Instance:
     counted: tuple[tuple[Atom, ...], ...] = ()
 
     @classmethod
-    def of(cls, plan: StatementPlan, binding: Binding, held: tuple[Atom, ...] = ()) -> Instance:
+    def of(cls, lowered: Lowered, binding: Binding, held: tuple[Atom, ...] = ()) -> Instance:
         """The instance for a binding, before what its ``not`` and its counts name is known."""
-        return cls(
-            plan, binding, tuple([(one.predicate, _at(one.slots, binding)) for one in plan.heads]), held
-        )
+        heads = tuple([(head.predicate, _at(head.slots, binding)) for head in lowered.heads])
+        return cls(lowered, binding, heads, held)
 
     @property
     def parts(self) -> Iterator[Atom]:
@@ -69,7 +68,7 @@ class Instance:
 
     def constants(self, facts: Facts) -> dict[str, Value]:
         """The constant of each of the statement's variables."""
-        return {name: facts.domains[kind].value(self.binding[s]) for name, s, kind in self.plan.columns}
+        return {name: facts.domains[kind].value(self.binding[s]) for name, s, kind in self.lowered.columns}
 
 
 Places = tuple[int, ...]
@@ -143,7 +142,10 @@ def _at(places: Places, row: Row) -> Row:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    plan: StatementPlan
+    """A body that waits for rows of one of its steps."""
+
+    lowered: Lowered
+    steps: tuple[Step, ...]
     step: int
     binding: Binding
     held: tuple[Atom, ...]
@@ -263,8 +265,8 @@ class Grounding:
                 self._given[name] = _Given(own)
             else:
                 self._by_head[name] = _Heads(own)
-        self._steps = {find.predicate: (one, find) for one in listed for find in one.finds}
-        self._plans: dict[tuple[int, int | None, int, Places], StatementPlan] = {}
+        self._finding = {find.predicate: (one, find) for one in listed for find in one.finds}
+        self._steps: dict[tuple[int, int | None, int, Places], tuple[Step, ...]] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
         self._whole: set[str] = set()
         self._answers: set[Atom] = set()
@@ -300,13 +302,13 @@ class Grounding:
 
     def _completed(self, instance: Instance) -> Instance | None:
         """The instance with the atoms under its ``not`` and in its counts; ``None`` where it never holds."""
-        plan, binding = instance.plan, instance.binding
-        if not (plan.absent or plan.totals):
+        lowered, binding = instance.lowered, instance.binding
+        if not (lowered.absent or lowered.totals):
             return instance
-        absent = self._absent(plan, binding)
+        absent = self._absent(lowered, binding)
         if absent is None:
             return None
-        parts = [part for total in plan.totals for part in total.parts]
+        parts = [part for total in lowered.totals for part in total.parts]
         return replace(
             instance, absent=absent, counted=tuple([self._counted(part, binding) for part in parts])
         )
@@ -325,19 +327,19 @@ class Grounding:
         predicate, row = atom
         if not is_made(predicate):
             return False
-        if predicate not in self._steps:
+        if predicate not in self._finding:
             return True
-        statement, find = self._steps[predicate]
+        statement, find = self._finding[predicate]
         binding = _bound(find, statement.start, row)
         tables = [one for one in statement.finds if one is not find]
         return binding is None or not all(
             any(True for _ in self._stated.matches(one.predicate, _at(one.slots, binding))) for one in tables
         )
 
-    def _absent(self, plan: StatementPlan, binding: Binding) -> tuple[Atom, ...] | None:
+    def _absent(self, lowered: Lowered, binding: Binding) -> tuple[Atom, ...] | None:
         """The possible atoms that must be false; ``None`` where one of them certainly holds."""
         absent: list[Atom] = []
-        for part in plan.absent:
+        for part in lowered.absent:
             pattern = _at(part.slots, binding)
             if part.predicate in self._by_head:
                 rows = self.ask(part.predicate, pattern)
@@ -376,8 +378,7 @@ class Grounding:
         """Add the one instance of a statement without a body."""
         key = statement.number, statement.level, statement.start
         if key not in self._found:
-            plan = statement.plan(range(len(statement.start)))
-            self._found[key] = Instance.of(plan, statement.start)
+            self._found[key] = Instance.of(statement, statement.start)
 
     def _called(self, predicate: str, pattern: Pattern) -> _Table:
         if predicate in self._whole:
@@ -399,9 +400,10 @@ class Grounding:
                 return
             binding[slots[place]] = pattern[place]
         key = statement.number, statement.level, head, known
-        if key not in self._plans:
-            self._plans[key] = statement.plan([slots[place] for place in known])
-        self._agenda.append((_Waiting(self._plans[key], 0, tuple(binding), (), call, head), None))
+        if key not in self._steps:
+            self._steps[key] = statement.steps([slots[place] for place in known])
+        begun = _Waiting(statement, self._steps[key], 0, tuple(binding), (), call, head)
+        self._agenda.append((begun, None))
 
     def _run(self) -> None:
         count = 0
@@ -413,21 +415,18 @@ class Grounding:
             self._check(len(self._found))
             waiting, row = self._agenda.pop()
             if row is None:
-                self._go_on(waiting.plan, waiting.step, waiting.binding, waiting.held, waiting)
+                self._go_on(waiting, waiting.step, waiting.binding, waiting.held)
                 continue
-            find = waiting.plan.steps[waiting.step]
+            find = waiting.steps[waiting.step]
             assert isinstance(find, Find)
             binding = _bound(find, waiting.binding, row)
             if binding is not None:
-                held = (*waiting.held, (find.predicate, row))
-                self._go_on(waiting.plan, waiting.step + 1, binding, held, waiting)
+                self._go_on(waiting, waiting.step + 1, binding, (*waiting.held, (find.predicate, row)))
 
-    def _go_on(
-        self, plan: StatementPlan, number: int, binding: Binding, held: tuple[Atom, ...], origin: _Waiting
-    ) -> None:
-        """Take the steps that need no table; wait at the first that does."""
-        while number < len(plan.steps):
-            step = plan.steps[number]
+    def _go_on(self, body: _Waiting, number: int, binding: Binding, held: tuple[Atom, ...]) -> None:
+        """Take the steps of a body that need no table, from this number on; wait at the first that does."""
+        while number < len(body.steps):
+            step = body.steps[number]
             if isinstance(step, Check):
                 if not step.holds(binding):
                     return
@@ -436,12 +435,12 @@ class Grounding:
             if isinstance(step, Any):
                 for value in range(step.count):
                     more = (*binding[: step.slot], value, *binding[step.slot + 1 :])
-                    self._go_on(plan, number + 1, more, held, origin)
+                    self._go_on(body, number + 1, more, held)
                 return
             pattern = tuple([binding[slot] for slot in step.slots])
             if step.predicate in self._by_head:
                 table = self._called(step.predicate, pattern)
-                waiting = _Waiting(plan, number, binding, held, origin.call, origin.head)
+                waiting = _Waiting(body.lowered, body.steps, number, binding, held, body.call, body.head)
                 self._agenda += [(waiting, row) for row in table.fitting(pattern)]
                 table.wait(waiting, pattern)
                 return
@@ -449,13 +448,17 @@ class Grounding:
                 more = _bound(step, binding, row)
                 if more is not None:
                     parts = held if certain else (*held, (step.predicate, row))
-                    self._go_on(plan, number + 1, more, parts, origin)
+                    self._go_on(body, number + 1, more, parts)
             return
-        key = plan.number, plan.level, binding
+        self._answered(body, binding, held)
+
+    def _answered(self, body: _Waiting, binding: Binding, held: tuple[Atom, ...]) -> None:
+        """Add the instance of a body all of whose steps hold, and hand its head to the bodies that wait."""
+        key = body.lowered.number, body.lowered.level, binding
         if key not in self._found:
-            self._found[key] = Instance.of(plan, binding, held)
-        atom = self._found[key].heads[origin.head]
-        answers, row = self._tables[origin.call], atom[1]
+            self._found[key] = Instance.of(body.lowered, binding, held)
+        atom = self._found[key].heads[body.head]
+        answers, row = self._tables[body.call], atom[1]
         if row not in answers.rows.every:
             answers.rows.add(row)
             self._answers.add(atom)

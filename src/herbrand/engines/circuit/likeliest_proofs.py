@@ -117,7 +117,7 @@ class _Search:
         if instance.counted:
             raise UnsupportedError(
                 "proofs by counts of what is uncertain are not listed",
-                span=instance.plan.statement.span,
+                span=instance.lowered.statement.span,
                 hint="leave out --proofs",
             )
         derived = [part for part in instance.held if part in self._instances]
@@ -125,8 +125,8 @@ class _Search:
         absent, proved = one.absent.union(instance.absent), one.proved | {atom}
         if not above.isdisjoint(derived) or not absent.isdisjoint(proved | held):
             return
-        key = instance.plan.number, instance.binding
-        for place, (head, reached) in enumerate(zip(instance.plan.heads, instance.heads, strict=True)):
+        key = instance.lowered.number, instance.binding
+        for place, (head, reached) in enumerate(zip(instance.lowered.heads, instance.heads, strict=True)):
             if reached != atom:
                 continue
             outcomes, probability = one.outcomes, one.probability
@@ -150,7 +150,7 @@ def best_probabilities(instances: Instances) -> dict[Atom, float]:
     ways, missing, waiting = list[list[float]](), list[int](), list[tuple[float, Atom]]()
     for atom, own in instances.items():
         for instance in own:
-            for head, reached in zip(instance.plan.heads, instance.heads, strict=True):
+            for head, reached in zip(instance.lowered.heads, instance.heads, strict=True):
                 if reached != atom:
                     continue
                 chance = 1.0 if head.chance is None else head.chance(instance.binding)
@@ -185,7 +185,7 @@ def _shown(proof: _Begun, worlds: Worlds) -> Proof:
 
 
 def _choice(instance: Instance, place: int, worlds: Worlds) -> ProvingChoice:
-    statement, chance = instance.plan.statement, instance.plan.heads[place].chance
+    statement, chance = instance.lowered.statement, instance.lowered.heads[place].chance
     assert isinstance(statement, Choice) and chance is not None
     atom = worlds.program.atom_text(*list(instance.heads)[place])
     text = statement_text(replace(statement, alternatives=(statement.alternatives[place],)))

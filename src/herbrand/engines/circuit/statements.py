@@ -119,27 +119,10 @@ Step = Find | Any | Check
 
 @quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
-class StatementPlan:
-    """A statement with an ordered body. ``start``: the constants, -1 for variables; ``absent``: patterns that
-    no row may match (-1: any); ``columns``: name, slot and type of each variable outside ``not``; equations
-    give two of them one slot."""
-
-    number: int
-    statement: Uncertain
-    heads: tuple[Head, ...]
-    start: Binding
-    steps: tuple[Step, ...]
-    absent: tuple[Find, ...]
-    totals: tuple[Total, ...]
-    variables: tuple[int, ...]
-    columns: tuple[tuple[str, int, str], ...]
-    level: int | None
-
-
-@quickly_made
-@dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """A statement over slots, before its body is ordered."""
+    """A statement over slots. ``start``: the constants, -1 for variables; ``absent``: patterns that no row
+    may match (-1: any); ``columns``: name, slot and type of each variable outside ``not``; equations give two
+    of them one slot."""
 
     number: int
     statement: Uncertain
@@ -181,21 +164,12 @@ class Lowered:
             and len({head.slots[:-1] for head in heads}) == 1
         )
 
-    def plan(self, bound: Collection[int]) -> StatementPlan:
-        """Order the body for a call that binds these slots: steps that share bound variables come before
+    def steps(self, bound: Collection[int]) -> tuple[Step, ...]:
+        """The body, ordered for a call that binds these slots: steps that share bound variables come before
         steps that share none, which would multiply rows."""
-        if self.safe is not None:
-            known = [slot for slot, value in enumerate(self.start) if value >= 0 or slot in bound]
-            self.safe([name for name, slot, _ in self.columns if slot in known])
-        steps = () if self.has_no_body else tuple(self._ordered(bound))
-        slots = tuple([slot for slot in range(len(self.start)) if slot not in self.own])
-        parts = steps, self.absent, self.totals
-        shown = slots, self.columns, self.level
-        return StatementPlan(self.number, self.statement, self.heads, self.start, *parts, *shown)
-
-    def _ordered(self, bound: Collection[int]) -> list[Step]:
-        """The steps of the body, in the order of the plan."""
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
+        if self.safe is not None:
+            self.safe([name for name, slot, _ in self.columns if slot in known])
         finds, checks = list(self.finds), list(self.checks)
         steps: list[Step] = []
         while True:
@@ -210,7 +184,7 @@ class Lowered:
                 continue
             free = [s for s in range(len(self.start)) if s not in known and s not in self.own]
             if not free:
-                return steps
+                return tuple(steps)
             steps.append(Any(free[0], self.sizes[free[0]]))
             known.add(free[0])
 

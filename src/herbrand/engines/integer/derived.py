@@ -218,7 +218,7 @@ def _totals(instance: Instance) -> Iterator[tuple[list[tuple[Fraction, Atom]], O
     """Yield each comparison of an instance: the amounts and atoms that it adds up, its sign,
     and its number."""
     counted = iter(instance.counted)
-    for total in instance.plan.totals:
+    for total in instance.lowered.totals:
         weighted = [(part.amount(atom[1]), atom) for part in total.parts for atom in next(counted)]
         yield weighted, total.operator, total.number(instance.binding)
 

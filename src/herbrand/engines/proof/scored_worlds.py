@@ -89,7 +89,7 @@ class ScoredWorlds(CachedAnswers):
             for row, chance, variable in zip(rows, drawn.chances, drawn.variables, strict=True):
                 numbers[variable] = self._sources.of_fact(name, row, chance)
         for instance, drawn in grounded.derived.drawn:
-            numbers |= zip(drawn.variables, self._chances(instance.plan.statement, drawn), strict=True)
+            numbers |= zip(drawn.variables, self._chances(instance.lowered.statement, drawn), strict=True)
         assert isinstance(grounded.made, SeparateChoices)
         return numbers | {v: self._sources.of_number(p) for v, p in grounded.made.numbers.items()}
 
