@@ -122,7 +122,8 @@ class Constraints:
 
     def every(self, literals: Iterable[int]) -> int:
         """The literal of the gate that is true where all of the literals hold."""
-        kept = {literal for literal in literals if literal != TRUE}
+        kept = set(literals)
+        kept.discard(TRUE)
         if len(kept) < 2:
             return kept.pop() if kept else TRUE
         if FALSE in kept or not kept.isdisjoint([literal ^ 1 for literal in kept]):
@@ -230,9 +231,9 @@ class Constraints:
     def define(self, gate: int, literals: Sequence[int]) -> None:
         """Define a gate that is true where all of the literals hold."""
         for literal in literals:
-            self.restrictions.append(Restriction((2 * gate + 1, literal), owner=gate))
+            self.restrictions.append(Restriction((2 * gate + 1, literal), 1, None, gate))
         opposites = [literal ^ 1 for literal in literals]
-        self.restrictions.append(Restriction((2 * gate, *opposites), owner=gate))
+        self.restrictions.append(Restriction((2 * gate, *opposites), 1, None, gate))
 
     def keeping(self, restrictions: Iterable[Restriction]) -> Constraints:
         """The same variables with other restrictions."""

@@ -50,10 +50,10 @@ def least_model(
         budget.check()
         if component[0] in literals:
             continue
-        members = frozenset(component)
+        (first, *others), members = component, frozenset(component)
         system = {atom: bodies(atom, members) for atom in component}
-        if len(component) == 1 and not any(needed for needed, _ in system[component[0]]):
-            literals[component[0]] = net.either(literal for _, literal in system[component[0]])
+        if not others and first not in below[first]:
+            literals[first] = net.either([literal for _, literal in system[first]])
         else:
             literals.update(acyclic(net, system, budget))
 

@@ -109,9 +109,12 @@ class DerivedLiterals:
     def _parts(self, instance: Instance, members: Set[Atom] = frozenset()) -> list[int]:
         """The literals of an instance's body, except those of ``members``."""
         parts = [self.literal(part) for part in instance.held if part not in members]
-        parts += [negated(self.literal(part)) for part in instance.absent]
-        counted = iter(instance.counted)
-        return parts + [self._compared(total, instance.binding, counted) for total in instance.lowered.totals]
+        if instance.absent:
+            parts += [negated(self.literal(part)) for part in instance.absent]
+        if totals := instance.lowered.totals:
+            counted = iter(instance.counted)
+            parts += [self._compared(total, instance.binding, counted) for total in totals]
+        return parts
 
     def _compared(self, total: Total, binding: Binding, counted: Iterator[Sequence[Atom]]) -> int:
         """The literal of a comparison of counts and sums."""
