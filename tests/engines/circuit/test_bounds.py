@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
@@ -62,9 +62,41 @@ def test_without_constraints_nothing_is_searched(data: st.DataObject) -> None:
     total, shares = circuit.counted(left.task.log_weights)
     told = [x for variable in left.task.written for x in (2 * variable, 2 * variable + 1)]
     if not left.task.net.restrictions:
-        alone, each = left.task.unrestricted()
-        assert alone == pytest.approx(total, abs=1e-14)
-        assert each[told].tolist() == shares[told].tolist()
+        found = left.task.by_products()
+        assert found is not None
+        assert found[0] == pytest.approx(total, abs=1e-14)
+        assert found[1][told].tolist() == shares[told].tolist()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_independent_gates_are_products(data: st.DataObject) -> None:
+    """Gates over earlier literals, some of them required: as a circuit has it, where products are given."""
+    made = ChoiceConstraints()
+    drawn = data.draw(st.lists(st.sampled_from((0.1, 0.5, 0.9)), min_size=2, max_size=6))
+    literals = [made.choice([chance]).outcomes[0] for chance in drawn]
+    for literal in data.draw(st.sets(st.sampled_from(literals), max_size=2)):
+        made.weigh(literal, 0.7)
+    for _ in range(data.draw(st.integers(0, 4))):
+        inputs = data.draw(st.lists(st.sampled_from(literals), min_size=2, max_size=3, unique=True))
+        signs = data.draw(st.lists(st.integers(0, 1), min_size=3, max_size=3))
+        literals.append(made.net.every([one ^ sign for one, sign in zip(inputs, signs, strict=False)]))
+    literals = [literal for literal in literals if literal >= 0]
+    for literal in data.draw(st.sets(st.sampled_from(literals), max_size=2)):
+        made.net.require([literal])
+    asked = data.draw(st.sets(st.sampled_from(literals), min_size=1))
+    left = bounds.Unfinished.of(made.task(sorted(asked)), UNLIMITED)
+    found = left.task.by_products()
+    event(f"products: {found is not None}, gates: {len(left.task.net.restrictions) > 2}")
+    circuit = left.advanced(10**6)
+    assert circuit is not None
+    total, shares = circuit.counted(left.task.log_weights)
+    if found is None:
+        return
+    assert found[0] == pytest.approx(total, abs=1e-12)
+    if total > -math.inf:
+        told = [x for variable in left.task.written for x in (2 * variable, 2 * variable + 1)]
+        assert found[1][told] == pytest.approx(shares[told], abs=1e-12)
 
 
 @settings(max_examples=150, deadline=None)

@@ -92,10 +92,11 @@ def test_paths_among_circles_are_those_of_the_search(given: str, used: list[bool
 def test_what_is_rare_keeps_its_digits(used: list[bool]) -> None:
     """Also behind `not`, where 1 less the rest would be 0."""
     rare = "".join(f"1.0e-9 :: a{i}\n" for i in range(4))
-    text = f"{rare}0.999999999999 :: b\nall :- a0, a1, a2, a3\nleft :- all, not b\n"
-    found = hb.Model(hb.parse(text)).infer(["all", "left"], engine="circuit")
+    text = f"{rare}0.999999999999 :: b\nall :- a0, a1, a2, a3\nleft :- all, not b\nboth :- left, all\n"
+    found = hb.Model(hb.parse(text)).infer(["all", "left", "both"], engine="circuit")
     assert found["all"] == pytest.approx(1e-36, rel=1e-9)
     assert found["left"] == pytest.approx(1e-48, rel=1e-3)
+    assert found["both"] == pytest.approx(1e-48, rel=1e-3)
     assert used == [True]
 
 

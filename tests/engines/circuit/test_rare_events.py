@@ -85,3 +85,14 @@ def test_rare_heads_of_one_choice_keep_their_digits(rare: float) -> None:
 def test_a_choice_that_is_nearly_certain_may_fail() -> None:
     found = hb.Model(hb.parse("0.9999999999995 :: a\n0.5 :: b\nc :- a\nc :- b\nnot c")).infer(["a", "c"])
     assert (found["a"], found["c"]) == (0.0, 0.0)
+
+
+def test_products_keep_their_digits() -> None:
+    """Also behind `not`, where 1 less the rest would be 0, and beside what is known of a choice."""
+    text = "1.0e-9 :: a\n1.0e-9 :: b\n0.999999999999 :: c\nall :- a, b\nleft :- all, not c\n"
+    found = hb.Model(hb.parse(text)).infer(["all", "left"], engine="circuit")
+    assert found["all"] == pytest.approx(1e-18, rel=1e-12)
+    assert found["left"] == pytest.approx(1e-30, rel=1e-3)
+    given = hb.Model(hb.parse(f"{text}not c\n")).infer(["all", "left"], engine="circuit", log_partition=True)
+    assert found["all"] == pytest.approx(given["left"], rel=1e-12)
+    assert given.log_partition == pytest.approx(math.log(1e-12), rel=1e-5)

@@ -235,12 +235,16 @@ class Unfinished:
     @cached_property
     @collector_paused()
     def search(self) -> Compilation:
-        """The search for the circuit, made when first needed: without restrictions there is nothing to search
-        for."""
+        """The search for the circuit, made when first needed: between independent gates there is nothing to
+        search for."""
         task = self.task
         return Compilation(
             problem_of(task.net, task.written, task.normal, (), order=self._order), self.budget
         )
+
+    @cached_property
+    def _by_products(self) -> Counted | None:
+        return self.task.by_products()
 
     @cached_property
     def _order(self) -> Order:
@@ -259,8 +263,8 @@ class Unfinished:
         out."""
         if not self.task.net.consistent:
             return -math.inf, np.zeros(2 * len(self.task.net))
-        if not self.task.net.restrictions:
-            return self.task.unrestricted()
+        if (counted := self._by_products) is not None:
+            return counted
         until = time_beside_compiling() + seconds
         try:
             while self.failure is None:

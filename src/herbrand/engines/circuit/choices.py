@@ -24,7 +24,7 @@ from herbrand.engines.circuit.compile import compiled, is_possible
 from herbrand.engines.circuit.constraints import FALSE, NO_OWNER, TRUE, Constraints, Restriction, negated
 from herbrand.engines.circuit.factoring import factored
 from herbrand.engines.circuit.network import LiteralsOf, WeightedConstraints
-from herbrand.engines.circuit.reduction import reduced, used
+from herbrand.engines.circuit.reduction import Independent, log_less, reduced, used
 from herbrand.errors import ContradictionError
 from herbrand.factors.graph import FactorGraph
 from herbrand.language.collection import collector_paused
@@ -99,18 +99,28 @@ class Task:
         """Gates that have weights."""
         return np.flatnonzero(self.log_weights.any(axis=1) & np.array(self.net.gates, bool)).tolist()
 
-    def unrestricted(self) -> tuple[float, np.ndarray]:
-        """The log-sum over all assignments and the share of each literal, where there are no restrictions.
+    def by_products(self) -> tuple[float, np.ndarray] | None:
+        """The log-sum over all assignments and the share of each literal, where the inputs of each gate are
+        independent; ``None`` elsewhere.
 
         As in a circuit, gates that are not written and normal variables add nothing to the sum.
         """
+        found = Independent.of(self.net)
+        if found is None or not found.inputs.keys().isdisjoint(self.weighted):
+            return None
+        inputs, fixed = found.inputs, sorted(found.fixed)
         sums = np.logaddexp(self.log_weights[:, 0], self.log_weights[:, 1])
-        with np.errstate(invalid="ignore"):
-            shares = np.exp(self.log_weights[:, ::-1] - sums[:, None])  # a literal comes before its negation
-        silent = {
-            variable for variable, gate in enumerate(self.net.gates) if gate
-        } - self.written | self.normal
-        return sum(x for v, x in enumerate(sums.tolist()) if v not in silent), shares.reshape(-1)
+        with np.errstate(invalid="ignore"):  # by differences, since a large sum would round a rare share off
+            apart = self.log_weights - self.log_weights[:, ::-1]
+        logs = -np.logaddexp(0.0, apart).reshape(-1)  # a literal comes before its negation
+        known = self.log_weights[:, ::-1].reshape(-1)[fixed]
+        logs[fixed], logs[[negated(literal) for literal in fixed]] = 0.0, -math.inf
+        for gate, literals in inputs.items():  # a gate comes after its inputs
+            holds = float(logs[literals].sum())
+            logs[2 * gate], logs[2 * gate + 1] = holds, log_less(holds)
+        unwritten = {variable for variable, gate in enumerate(self.net.gates) if gate} - self.written
+        silent = unwritten | self.normal | inputs.keys() | {literal >> 1 for literal in fixed}
+        return sum([x for v, x in enumerate(sums.tolist()) if v not in silent], known.sum()), np.exp(logs)
 
 
 class ChoiceConstraints(WeightedConstraints):

@@ -17,16 +17,20 @@ whatever their number; the search decides only the variables that are left.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.engines.circuit.constraints import NO_OWNER, Constraints
+from herbrand.engines.circuit.constraints import NO_OWNER, Constraints, Restriction, negated
 from herbrand.engines.circuit.factoring import conjunctions, redefined
 
 NOBODY, MANY = -2, -3
 """Markers for variables used by no gate, and by several; unlike ``NO_OWNER``, the owner of a requirement."""
+MOST_SHARED = 10_000
+"""Most pairs of a gate and a variable of several uses below it that are looked at for independence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,7 @@ def reduced(
         if len(own) < min(2, len(literals)):
             continue
         holds = sum([weights[x ^ 1] for x in own])
-        fails = _log_less(holds)
+        fails = log_less(holds)
         if len(own) < len(literals):
             merged = own[0] >> 1
             weights[2 * merged : 2 * merged + 2] = fails, holds
@@ -70,6 +74,54 @@ def reduced(
         gates[gate] = False
         del left[gate]
     return Reduced(redefined(net, inputs, left, gates), np.array(weights).reshape(-1, 2), free)
+
+
+class Independent(NamedTuple):
+    """Gates whose inputs are independent of each other, and the literals that hold in every world."""
+
+    inputs: dict[int, list[int]]
+    fixed: set[int]
+
+    @classmethod
+    def of(cls, net: Constraints) -> Independent | None:
+        """The gates, where all are conjunctions, no variable is below two inputs of one of them, and only
+        single literals are required, so that variables stay independent; ``None`` elsewhere."""
+        inputs, required = conjunctions(net), net.required
+        definitions = sum(len(literals) + 1 for literals in inputs.values())
+        if definitions + len(required) < len(net.restrictions) or not _are_independent(inputs):
+            return None
+        fixed = _fixed(inputs, required)
+        return None if fixed is None else cls(inputs, fixed)
+
+
+def _are_independent(inputs: Mapping[int, Sequence[int]]) -> bool:
+    """Whether no variable is below two inputs of one gate."""
+    uses, room = Counter(literal >> 1 for literals in inputs.values() for literal in literals), MOST_SHARED
+    shared: dict[int, list[int]] = {}  # below each gate, the variables of several uses: all others are in one
+    for gate, literals in inputs.items():
+        own = [literal >> 1 for literal in literals]
+        below = [v for v in own if uses[v] > 1] + [v for under in own for v in shared.get(under, ())]
+        room -= len(below)
+        if len(set(below)) < len(below) or room < 0:
+            return False
+        shared[gate] = below
+    return True
+
+
+def _fixed(inputs: Mapping[int, Sequence[int]], required: Sequence[Restriction]) -> set[int] | None:
+    """The literals of decisions that must hold; ``None`` where a requirement leaves a choice, or no world."""
+    left, fixed = [literal for one in required for literal in one.literals], set[int]()
+    if len(left) > len(required):
+        return None
+    while left:
+        literal = left.pop()
+        if literal >> 1 not in inputs:
+            fixed.add(literal)
+        elif literal & 1:
+            return None
+        else:
+            left += inputs[literal >> 1]
+    return fixed if fixed.isdisjoint(map(negated, fixed)) else None
 
 
 def used(net: Constraints, kept: Collection[int]) -> Constraints:
@@ -107,7 +159,7 @@ def _users(net: Constraints) -> list[int]:
     return users
 
 
-def _log_less(holds: float) -> float:
+def log_less(holds: float) -> float:
     """The logarithm of 1 less a probability, from its logarithm."""
     if holds >= 0.0:
         return -math.inf
