@@ -90,11 +90,7 @@ def strong_components(following: Mapping[Key, Iterable[Key]]) -> Iterator[list[K
         while stack:
             key, others = stack[-1]
             for other in others:
-                if other not in number and not following[other]:
-                    number[other] = len(number)
-                    done.add(other)
-                    yield [other]
-                elif other not in number:
+                if other not in number:
                     number[other] = lowest[other] = len(number)
                     waiting.append(other)
                     stack.append((other, iter(following[other])))

@@ -9,7 +9,7 @@ with probabilities.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 
 from herbrand.budget import Budget
@@ -59,11 +59,21 @@ class DerivedLiterals:
         def bodies(atom: Atom, members: frozenset[Atom]) -> list[Body[Atom]]:
             return [self._body(instance, atom, members) for instance in rules[atom]]
 
-        least_model(self._made.net, atoms_below(rules), bodies, self.literals, self._budget)
+        least_model(self._made.net, atoms_below(self._others(rules)), bodies, self.literals, self._budget)
         if self._made.whole:
             for instance, drawn in self.drawn[self._weighed :]:
                 self._made.weigh_made(drawn, self._made.net.every(self._parts(instance)))
             self._weighed = len(self.drawn)
+
+    def _others(self, rules: Mapping[Atom, Sequence[Instance]]) -> dict[Atom, Sequence[Instance]]:
+        """Add literals of the atoms that depend on no other; return the instances of all other atoms."""
+        others: dict[Atom, Sequence[Instance]] = {}
+        for atom, own in rules.items():
+            if any(one.held or one.absent or one.lowered.totals for one in own):
+                others[atom] = own
+            elif atom not in self.literals:
+                self.literals[atom] = self._made.net.either([self._chosen(one, atom) for one in own])
+        return others
 
     def literal(self, atom: Atom) -> int:
         """The literal of an atom; one that statements may derive must have been solved for first."""
