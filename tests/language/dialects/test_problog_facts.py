@@ -99,7 +99,7 @@ def test_runs_of_facts_are_read_as_single_clauses_are(usual: float, monkeypatch:
 def test_facts_after_the_first_are_read_in_runs() -> None:
     text = "".join(f"0.{i}::edge(a, {i}).  % the {i}th\n" for i in range(1, 10))
     read = list[PrologClause]()
-    assert GroundFacts(Source("t.pl", text), {("edge", 2): "edge"}, read).read(0) == text.rindex("  %")
+    assert GroundFacts(Source("t.pl", text), {"edge": {2: "edge"}}, read).read(0) == text.rindex("  %")
     assert [clause.chances for clause in read] == [(i / 10,) for i in range(1, 10)]
 
 

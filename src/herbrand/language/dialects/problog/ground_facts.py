@@ -6,7 +6,7 @@ first of each predicate, are left to :mod:`~herbrand.language.dialects.problog.t
 all messages.
 
 >>> clauses = []
->>> facts = GroundFacts(Source("t.pl", "0.3::p(a). p('B c', 2). p(X)."), {("p", 1): "p"}, clauses)
+>>> facts = GroundFacts(Source("t.pl", "0.3::p(a). p('B c', 2). p(X)."), {"p": {1: "p"}}, clauses)
 >>> facts.read(0), facts.read(10), [(clause.chances, clause.heads[0].arguments) for clause in clauses]
 (10, 10, [((0.3,), (Constant(value='a'),))])
 """
@@ -31,11 +31,11 @@ _CONSTANTS = re.compile(_CONSTANT)
 
 
 class GroundFacts:
-    """Reader of the ground facts of one file. ``predicates``: the predicates of which a fact was read, by
-    their names in the file and numbers of arguments; ``clauses``: gets the facts."""
+    """Reader of the ground facts of one file. ``predicates``: the predicates of which a clause was read, by
+    their name in the file and number of arguments; ``clauses``: gets the facts."""
 
     def __init__(
-        self, source: Source, predicates: Mapping[tuple[str, int], str], clauses: list[PrologClause]
+        self, source: Source, predicates: Mapping[str, Mapping[int, str]], clauses: list[PrologClause]
     ) -> None:
         self._source, self._predicates, self._clauses = source, predicates, clauses
         self._values: dict[str, Value] = {}
@@ -44,6 +44,8 @@ class GroundFacts:
         """Read the facts from an offset on; return where they end."""
         text, heads = self._source.text, list[re.Match[str]]()
         while match := _HEAD.match(text, heads[-1].end() if heads else start):
+            if match["name"] not in self._predicates:
+                break
             heads.append(match)
             if match["sign"] == ".":
                 clause = self._clause(heads)
@@ -71,7 +73,7 @@ class GroundFacts:
         """The atom of a head; ``None`` where no fact of its predicate was read."""
         inside = match.span("inside")
         arguments = tuple([self._constant(one) for one in _CONSTANTS.finditer(match.string, *inside)])
-        predicate = self._predicates.get((match["name"], len(arguments)))
+        predicate = self._predicates[match["name"]].get(len(arguments))
         if predicate is None:
             return None
         return Atom(predicate, arguments, Span(self._source, match.start("name"), match.end("end")))

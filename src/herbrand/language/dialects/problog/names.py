@@ -81,7 +81,7 @@ class LinkedPlaces:
         constants: list[tuple[Place, Value]] = []
         for number, clause in enumerate(self._clauses):
             for part in clause:
-                for leaf in (part,) if isinstance(part, Atom) else walk(part):
+                for leaf in walk(part):
                     constants += _linked(same, number, leaf)
         return same, constants
 
@@ -89,8 +89,11 @@ class LinkedPlaces:
     def _constants(self) -> dict[Place, dict[Value, None]]:
         """Constants of each class of places, by its leader."""
         constants: dict[Place, dict[Value, None]] = {}
+        by_place: dict[Place, dict[Value, None]] = {}
         for place, value in self._linked[1]:
-            constants.setdefault(self.leader(place), {}).setdefault(value)
+            if place not in by_place:
+                by_place[place] = constants.setdefault(self.leader(place), {})
+            by_place[place].setdefault(value)
         return constants
 
     @cached_property

@@ -108,7 +108,7 @@ class _Reader:
         self._observed: list[tuple[Atom, bool, Body]] = []
         self._undefined_fails = self._is_example = is_example
         self._uses_libraries = False
-        self._defined: dict[tuple[str, int], str] = {}
+        self._defined: dict[str, dict[int, str]] = {}
         facts = GroundFacts(source, self._defined, self._clauses)
         for term in clauses(source, self._mistakes, facts.read):
             with self._mistakes.collecting():
@@ -171,7 +171,7 @@ class _Reader:
         parts = list(parts_of(head, ";"))
         heads = tuple(self._goals.head(_head(part)) for part in parts)
         for part, defined in zip(parts, heads, strict=True):
-            self._defined[_head(part).name, len(defined.arguments)] = defined.predicate
+            self._defined.setdefault(_head(part).name, {})[len(defined.arguments)] = defined.predicate
         bodies = [()] if goal is None else self._goals.bodies(goal, whole)
         if not any(part.is_operator("::") for part in parts):
             if len(parts) > 1:
