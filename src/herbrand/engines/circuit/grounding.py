@@ -9,9 +9,8 @@ their atoms are looked up when all answers are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from herbrand.budget import Budget
 from herbrand.engines.circuit.statements import (
@@ -30,7 +29,6 @@ from herbrand.language.names import is_made
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Value
 from herbrand.program.evidence import LATENT, Evidence
-from herbrand.quick_values import quickly_made
 from herbrand.row_keys import rows_at
 
 Row = tuple[int, ...]
@@ -42,9 +40,7 @@ BYTES_AN_INSTANCE = 600
 ANY = -1
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """One statement for one choice of constants. ``heads``: the atom of each alternative; ``held`` and
     ``absent``: uncertain atoms of its body; ``counted``: the atoms of each part of its counts and sums."""
 
@@ -139,9 +135,7 @@ def _at(places: Places, row: Row) -> Row:
     return tuple([row[place] for place in places])
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(NamedTuple):
     """A body that waits for rows of one of its steps."""
 
     lowered: Lowered
@@ -309,9 +303,8 @@ class Grounding:
         if absent is None:
             return None
         parts = [part for total in lowered.totals for part in total.parts]
-        return replace(
-            instance, absent=absent, counted=tuple([self._counted(part, binding) for part in parts])
-        )
+        counted = tuple([self._counted(part, binding) for part in parts])
+        return instance._replace(absent=absent, counted=counted)
 
     def rules(self) -> dict[Atom, list[Instance]]:
         """Instances that may make each atom true; heads that no call has asked for are left out."""

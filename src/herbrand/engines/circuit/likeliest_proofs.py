@@ -77,7 +77,7 @@ def _possible(worlds: Worlds) -> Instances:
             absent = {part: worlds.literal(*part) for part in instance.absent}
             if TRUE not in absent.values() and all(worlds.literal(*part) != FALSE for part in instance.held):
                 excluded = tuple(part for part, literal in absent.items() if literal != FALSE)
-                possible[atom].append(replace(instance, absent=excluded))
+                possible[atom].append(instance._replace(absent=excluded))
     return possible
 
 
