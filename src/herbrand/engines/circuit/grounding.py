@@ -207,37 +207,34 @@ class Stated:
         return None
 
 
-class _Heads:
-    """The statements that derive one predicate, indexed by the constants in their heads."""
+class HeadIndex:
+    """The statements that derive one predicate, indexed by the constants in their heads, as there may be a
+    choice for each of many facts. ``given``: no statement has a body, so that all rows are known without any
+    call."""
 
-    def __init__(self, stated: Iterable[tuple[Row, Lowered, int]]) -> None:
+    def __init__(self) -> None:
+        self.given = True
         self._groups: dict[Places, list[tuple[Row, Lowered, int]]] = {}
-        self._indices: dict[tuple[Places, Places], dict[Row, list[tuple[Lowered, int]]]] = {}
-        for row, statement, number in stated:
-            self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
+        self._indices: dict[tuple[Places, Places], dict[Row, list[tuple[Row, Lowered, int]]]] = {}
 
-    def matches(self, pattern: Pattern) -> list[tuple[Lowered, int]]:
-        """Statements whose head agrees with the pattern wherever both have a constant."""
-        found: list[tuple[Lowered, int]] = []
+    def add(self, statement: Lowered, number: int) -> None:
+        """Add a statement with its head of this number."""
+        row = _at(statement.heads[number].slots, statement.start)
+        self.given = self.given and statement.has_no_body
+        self._groups.setdefault(_constants_in(row), []).append((row, statement, number))
+
+    def matches(self, pattern: Pattern) -> list[tuple[Row, Lowered, int]]:
+        """Statements whose head agrees with the pattern wherever both have a constant; with each the row and
+        the number of the head."""
+        found: list[tuple[Row, Lowered, int]] = []
         for constant, members in self._groups.items():
             both = tuple([place for place in constant if pattern[place] != ANY])
             if (constant, both) not in self._indices:
                 index = self._indices[constant, both] = {}
-                for row, statement, number in members:
-                    index.setdefault(_at(both, row), []).append((statement, number))
+                for one in members:
+                    index.setdefault(_at(both, one[0]), []).append(one)
             found += self._indices[constant, both].get(_at(both, pattern), ())
         return found
-
-
-class _Given:
-    """The statements without bodies that alone derive one predicate, by the rows of their heads: there may be
-    a choice for each of many thousand facts, and all answers are known without calling any."""
-
-    def __init__(self, stated: Iterable[tuple[Row, Lowered, int]]) -> None:
-        self.statements: dict[Row, list[Lowered]] = {}
-        for row, statement, _ in stated:
-            self.statements.setdefault(row, []).append(statement)
-        self.rows = _Rows(self.statements)
 
 
 class Grounding:
@@ -251,14 +248,13 @@ class Grounding:
         check: Callable[[int], object] = bool,
     ) -> None:
         self._stated, self._budget, self._check = stated, budget, check
-        self._by_head: dict[str, _Heads] = {}
-        self._given: dict[str, _Given] = {}
+        by_head: dict[str, HeadIndex] = {}
         listed = tuple(statements)
-        for name, own in _by_predicate(listed).items():
-            if all(statement.has_no_body for _, statement, _ in own):
-                self._given[name] = _Given(own)
-            else:
-                self._by_head[name] = _Heads(own)
+        for statement in listed:
+            for number, head in enumerate(statement.heads):
+                by_head.setdefault(head.predicate, HeadIndex()).add(statement, number)
+        self._given = {name: heads for name, heads in by_head.items() if heads.given}
+        self._by_head = {name: heads for name, heads in by_head.items() if not heads.given}
         self._finding = {find.predicate: (one, find) for one in listed for find in one.finds}
         self._steps: dict[tuple[int, int | None, int, Places], tuple[Step, ...]] = {}
         self._tables: dict[tuple[str, Pattern], _Table] = {}
@@ -358,20 +354,14 @@ class Grounding:
         the instances that derive them."""
         if predicate not in self._given:
             return self._stated.matches(predicate, pattern)
-        given = self._given[predicate]
-        rows = given.rows.fitting(pattern)
-        for row in rows:
-            if (predicate, row) not in self._answers:
-                self._answers.add((predicate, row))
-                for statement in given.statements[row]:
-                    self._instantiate(statement)
-        return [(row, False) for row in rows]
-
-    def _instantiate(self, statement: Lowered) -> None:
-        """Add the one instance of a statement without a body."""
-        key = statement.number, statement.level, statement.start
-        if key not in self._found:
-            self._found[key] = Instance.of(statement, statement.start)
+        rows: dict[Row, bool] = {}
+        for row, statement, _ in self._given[predicate].matches(pattern):
+            rows[row] = False
+            self._answers.add((predicate, row))
+            key = statement.number, statement.level, statement.start
+            if key not in self._found:
+                self._found[key] = Instance.of(statement, statement.start)
+        return rows.items()
 
     def _called(self, predicate: str, pattern: Pattern) -> _Table:
         if predicate in self._whole:
@@ -381,7 +371,7 @@ class Grounding:
             known = _constants_in(pattern)
             self._tables[key] = _Table(not known)
             if predicate in self._by_head:
-                for statement, head in self._by_head[predicate].matches(pattern):
+                for _, statement, head in self._by_head[predicate].matches(pattern):
                     self._start(statement, head, key, known)
         return self._tables[key]
 
@@ -456,16 +446,6 @@ class Grounding:
             answers.rows.add(row)
             self._answers.add(atom)
             self._agenda += [(waiting, row) for waiting in answers.waiting_for(row)]
-
-
-def _by_predicate(statements: Iterable[Lowered]) -> dict[str, list[tuple[Row, Lowered, int]]]:
-    """The statements that derive each predicate, each with the row and the number of its head."""
-    by_predicate: dict[str, list[tuple[Row, Lowered, int]]] = {}
-    for statement in statements:
-        for number, head in enumerate(statement.heads):
-            row = _at(head.slots, statement.start)
-            by_predicate.setdefault(head.predicate, []).append((row, statement, number))
-    return by_predicate
 
 
 def atoms_below(rules: Mapping[Atom, Iterable[Instance]]) -> dict[Atom, list[Atom]]:
