@@ -13,7 +13,7 @@ engine exact, the cheapest exact answer: about 1.0e+09 operations
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from herbrand.engines.engine import Cost, Engine, Prepared, Refusal, Settings, f
 from herbrand.engines.fallback import Fallback, HandedOver
 from herbrand.engines.loop import Limits, settle, watching
 from herbrand.engines.registry import APPROXIMATE, INFERENCE, WORLDS, engine_named, installed, used_settings
-from herbrand.errors import BudgetError, HerbrandError, Mistake, OutOfTimeError, UnsupportedError
+from herbrand.errors import BudgetError, Mistake, OutOfTimeError, UnsupportedError
 from herbrand.program.dependencies import only_count, unusable_by
 from herbrand.program.expansion import ManyInstancesError
 from herbrand.program.lower import in_cells
@@ -223,18 +223,25 @@ class LatestChoice:
         progress: Callable[[str, float], None] | None,
     ) -> Settled:
         """Run the chosen engine to rest. ``note`` is called with the choice of ``auto``, ``progress`` at each
-        step; a refusal names an engine that can run the question instead."""
-        choice = self.chosen(name, settings, program, question)
-        if note is not None and name == "auto":
-            note(str(choice))
-        limits = Limits.of(choice.settings)
-        try:
-            end = settle(choice.engine, choice.begin, limits, watching(progress, limits))
-        except OutOfTimeError:
-            raise
-        except BudgetError as error:
-            raise with_alternative(error, choice.name, settings, program, question) from None
-        return Settled(choice.engine, *end)
+        step. Where a run turns out too large, ``auto`` takes another engine; a refusal names one."""
+        choice, refused = self.chosen(name, settings, program, question), list[str]()
+        while True:
+            if note is not None and name == "auto":
+                note(str(choice))
+            limits = Limits.of(choice.settings)
+            try:
+                end = settle(choice.engine, choice.begin, limits, watching(progress, limits))
+                return Settled(choice.engine, *end)
+            except OutOfTimeError:
+                raise
+            except BudgetError as error:
+                refused.append(choice.name)
+                other = alternative(error, refused, settings, program, question)
+                if other is None:
+                    raise
+                if name != "auto":
+                    raise BudgetError((*error.mistakes, Mistake(f"what can run it: {other}"))) from None
+            choice = other
 
     def _begun(self, key: tuple[Any, ...], choice: Choice) -> Any:
         state = choice.begin()
@@ -288,7 +295,11 @@ def reads_whole_tables(engine: AnyEngine) -> bool:
 
 
 def choices(
-    settings: Settings, program: Program, question: Question, past_exact: bool = True, without: str = ""
+    settings: Settings,
+    program: Program,
+    question: Question,
+    past_exact: bool = True,
+    without: Collection[str] = (),
 ) -> Iterator[Choice | Refused]:
     """Ask all engines but ``without`` one after another, each once, lazily as estimates cost time.
 
@@ -307,7 +318,7 @@ def choices(
     is_affordable = False
     for name in _in_turn(program, question):
         settings.budget.check()
-        if name == without:
+        if name in without:
             continue
         if is_affordable and not past_exact and (program.tables or name in APPROXIMATE):
             return
@@ -322,6 +333,8 @@ def choices(
             engine = replace(engine, known=known(engine.second, read))
         prepared = known(engine, read) or engine.prepare(read, question, _for_planning(own.budget))
         prepared_engines.append((engine, read, prepared))
+        if isinstance(prepared, HandedOver) and prepared.engine.name in without:
+            continue
         if isinstance(prepared, HandedOver):
             prepared_engines.append((prepared.engine, read, prepared.prepared))
         offer = offered(engine, own, prepared)
@@ -343,16 +356,14 @@ def _for_planning(budget: Budget) -> Budget:
     return budget.share(PLANNING_SHARE) if budget.seconds is not None else budget.at_most(PLANNING_SECONDS)
 
 
-def with_alternative(
-    error: BudgetError, refused: str, settings: Settings, program: Program, question: Question
-) -> HerbrandError:
-    """The error, with the engine that ``auto`` would take instead of ``refused``, if the remaining time
-    suffices to find it."""
+def alternative(
+    error: BudgetError, refused: Collection[str], settings: Settings, program: Program, question: Question
+) -> Choice | None:
+    """What ``auto`` takes instead of the engines ``refused``, if the remaining time suffices to find it."""
     if settings.clip is not None or program.uncertain or isinstance(error, ManyInstancesError):
-        return error  # no other engine computes that model, or answers so many instances
+        return None  # no other engine computes that model, or answers so many instances
     settings = replace(settings, budget=settings.budget.share(0.5))
     try:
-        other = best(choices(settings, program, question, past_exact=False, without=refused))
+        return best(choices(settings, program, question, past_exact=False, without=refused))
     except BudgetError:
-        return error
-    return BudgetError((*error.mistakes, Mistake(f"what can run it: {other}")))
+        return None
