@@ -88,20 +88,27 @@ class PrologTerm:
 
 
 def clauses(
-    source: Source, mistakes: Mistakes, read_before: Callable[[int], int] = lambda start: start
+    source: Source, mistakes: Mistakes, read_before: Callable[[int], int] | None = None
 ) -> Iterator[PrologTerm]:
     """Yield the terms that full stops end; note those that cannot be read, and go on after them.
 
     ``read_before``: reads clauses from an offset on in another way; returns the offset of the next term.
+    Without it the tokens of all terms are found at once.
     """
-    start = read_before(0)
-    while not (cursor := Cursor(source, _TOKENS, start, last="stop")).at_end:
-        with mistakes.collecting():
-            term = _term(cursor, 1200)
-            if cursor.here.kind != "stop":
-                raise cursor.expected("a full stop or an operator", "every clause ends with '.'")
-            yield term
-        start = read_before(cursor.tokens[-1].start)
+    start, last = (0, "") if read_before is None else (read_before(0), "stop")
+    while not (cursor := Cursor(source, _TOKENS, start, last=last)).at_end:
+        while not cursor.at_end:
+            with mistakes.collecting():
+                cursor.surface()
+                term = _term(cursor, 1200)
+                if cursor.here.kind != "stop":
+                    raise cursor.expected("a full stop or an operator", "every clause ends with '.'")
+                cursor.take()
+                yield term
+                continue
+            while not cursor.at_end and cursor.take().kind != "stop":
+                pass
+        start = cursor.here.start if read_before is None else read_before(cursor.here.start)
 
 
 def _term(cursor: Cursor, highest: int) -> PrologTerm:

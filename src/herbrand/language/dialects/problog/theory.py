@@ -94,6 +94,10 @@ def read_example(source: Source) -> Theory:
     return _Reader(source, is_example=True).theory()
 
 
+SHORT = 1_000
+"""Characters of a text of which no runs of facts are looked for, as its clauses take less time."""
+
+
 class _Reader:
     """Reader of one file, with the clauses, queries and evidence read so far."""
 
@@ -110,7 +114,7 @@ class _Reader:
         self._uses_libraries = False
         self._defined: dict[str, dict[int, str]] = {}
         facts = GroundFacts(source, self._defined, self._clauses)
-        for term in clauses(source, self._mistakes, facts.read):
+        for term in clauses(source, self._mistakes, facts.read if len(source.text) > SHORT else None):
             with self._mistakes.collecting():
                 self._read(term)
         self._clauses += self._goals.made
