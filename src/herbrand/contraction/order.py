@@ -89,20 +89,30 @@ def elimination_order(
     output: Collection[str],
     sizes: Mapping[str, int],
     budget: Budget = UNLIMITED,
+) -> list[str]:
+    """All axes but the output's, in the cheapest greedy order."""
+    return cheapest_elimination(operands, output, sizes, budget)[1]
+
+
+def cheapest_elimination(
+    operands: Sequence[Axes],
+    output: Collection[str],
+    sizes: Mapping[str, int],
+    budget: Budget = UNLIMITED,
     *,
     restarted: bool = True,
-) -> list[str]:
-    """All axes but the output's, in the cheapest greedy order; ``restarted``: costly ones are also tried with
-    random tie-breaking."""
+) -> tuple[float, list[str]]:
+    """The same order, and the total size of the tables that it visits: infinite, with a part of the order,
+    where one is hopeless. ``restarted``: costly orders are also tried with random tie-breaking."""
     graph = _Graph(operands, output, sizes, budget)
     cost, order = min(graph.eliminate(graph.weight), graph.eliminate(graph.fill))
     if math.isinf(cost):
-        return order
+        return cost, order
     if cost > WORTH_A_SWEEP:
         cost, order = min((cost, order), graph.eliminate(graph.sweep(), dearest=cost))
     for score, ties in graph.restarts() if restarted and cost > COSTLY else ():
         cost, order = min((cost, order), graph.eliminate(score, ties, dearest=cost))
-    return order
+    return cost, order
 
 
 _Score = Callable[[int, list[set[int]]], tuple[float, ...]]

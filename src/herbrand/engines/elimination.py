@@ -162,17 +162,25 @@ def _send(
     """Add the message of each atom to its neighbour's weights."""
     size, around = tables.shape[1:]
     joint = unary[graph.starts[atoms][:, None] + np.arange(size)][:, :, None] + tables
-    most = joint.max(axis=1)
     if algebra == "log":
-        chances = np.exp(joint - np.where(most == -math.inf, 0.0, most)[:, None, :])
-        totals = chances.sum(axis=1)
-        with np.errstate(divide="ignore"):
-            most = most + np.log(totals)
-        chances /= np.where(totals > 0, totals, 1.0)[:, None, :]
+        sums, chances = normalised(joint, axis=1)
     else:
+        sums = joint.max(axis=1)
         chances = (np.arange(size)[None, :, None] == joint.argmax(axis=1)[:, None, :]).astype(float)
-    np.add.at(unary, graph.starts[neighbours][:, None] + np.arange(around), most)
+    np.add.at(unary, graph.starts[neighbours][:, None] + np.arange(around), sums)
     return Messages(atoms, neighbours, chances)
+
+
+def normalised(log_weights: Array, axis: int = 0) -> tuple[Array, Array]:
+    """Log-sums over an axis of values, and the chances of the values, which add up to 1 where any is
+    possible."""
+    most = log_weights.max(axis=axis, keepdims=True)
+    chances = np.exp(log_weights - np.where(most == -math.inf, 0.0, most))
+    sums = chances.sum(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore"):
+        totals = most + np.log(sums)
+    chances /= np.where(sums > 0, sums, 1.0)
+    return totals.squeeze(axis), chances
 
 
 MANY = 10_000
@@ -436,7 +444,7 @@ class Elimination:
         shape = (len(parts[0]), *batch.sizes)
         joint = np.zeros(shape)
         for part, scope in zip(parts, scopes, strict=True):
-            joint += _spread(part, scope, batch.sizes)
+            joint += spread(part, scope, batch.sizes)
         totals, shares = self._alike(joint.reshape(len(joint), -1).T)
         shares = shares.T.reshape(shape)
         return totals, [_sum_but(shares, scope) for scope in compress(scopes, needs_gradient)]
@@ -452,13 +460,9 @@ class Elimination:
 
     def _alike(self, own: Array) -> tuple[Array, Array]:
         """Total of each column of weights of one axis, and the shares of its values."""
-        most = own.max(axis=0)
         if self.algebra == "maximum":
-            return most, (np.arange(len(own))[:, None] == own.argmax(axis=0)).astype(float)
-        chances = np.exp(own - np.where(most == -math.inf, 0.0, most))
-        sums = chances.sum(axis=0)
-        with np.errstate(divide="ignore"):
-            return most + np.log(sums), chances / np.where(sums > 0, sums, 1.0)
+            return own.max(axis=0), (np.arange(len(own))[:, None] == own.argmax(axis=0)).astype(float)
+        return normalised(own)
 
 
 def _run(
@@ -475,7 +479,7 @@ def _run(
     ]
 
 
-def _spread(table: Array, scope: LocalScope, sizes: Sequence[int]) -> Array:
+def spread(table: Array, scope: LocalScope, sizes: Sequence[int]) -> Array:
     """A table [component, value of each axis of its scope] with an axis of size 1 for each missing one."""
     order = sorted(range(len(scope)), key=scope.__getitem__)
     shape = [size if axis in scope else 1 for axis, size in enumerate(sizes)]

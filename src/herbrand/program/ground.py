@@ -35,7 +35,7 @@ from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.lower import forbidding
 from herbrand.program.program import Argument, Conjunction, Literal, Program, Template, differing, literals_of
 from herbrand.program.question import Question
-from herbrand.row_keys import fit, places_among
+from herbrand.row_keys import fit, places_among, row_of
 
 # Counting groundings without listing them
 
@@ -256,6 +256,11 @@ class LatentAtoms:
         """Predicate and code of the atom with a number."""
         name = self._names[bisect(self._starts, number) - 1]
         return name, self.evidence.known(name).latent_code(number - self.start[name])
+
+    def row(self, number: int) -> tuple[str, tuple[int, ...]]:
+        """Predicate and arguments of the atom with a number."""
+        name, code = self.coded(number)
+        return name, row_of(code, self.evidence.sizes(name))
 
     def _refuse_too_many(self, counts: Mapping[str, int]) -> None:
         total = sum(counts.values())

@@ -19,32 +19,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
 from herbrand.answers.samples import DrawnAtom, World
 from herbrand.budget import Budget
-from herbrand.contraction.order import elimination_order
+from herbrand.contraction.order import cheapest_elimination
 from herbrand.engines.circuit.sampling import NUMBERS_AT_ONCE, drawn_atom, drawn_values
 from herbrand.engines.components import chained
-from herbrand.engines.elimination import least_width
+from herbrand.engines.elimination import normalised, spread
 from herbrand.engines.engine import REFUSALS
 from herbrand.factors.graph import Array, FactorGraph, table_factors
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.syntax import Value
-from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
+from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
-from herbrand.row_keys import row_of
 
 MOST_ENTRIES = 2**27
 """Entries that all sums may be of; more take over ten seconds, and a gigabyte."""
 BYTES_AN_ENTRY = 16
 """A sum's entries, and while it is made those that it is made from."""
-MOST_WIDTH = MOST_ENTRIES.bit_length()
 
-Log = tuple[tuple[int, ...], Array]
+LogTable = tuple[tuple[int, ...], Array]
 """A table of log-weights over some axes."""
 
 
@@ -68,27 +65,28 @@ class SummedOut:
     def of(cls, graph: FactorGraph, budget: Budget) -> SummedOut | None:
         """None where the sums would be too large."""
         edges = zip(graph.factor_edges[:-1].tolist(), graph.factor_edges[1:].tolist(), strict=True)
-        scopes = [tuple(graph.edge_axes[start:end].tolist()) for start, end in edges]
-        pairs = np.array([pair for scope in scopes for pair in combinations(scope, 2)])
-        if len(pairs) and least_width(pairs, MOST_WIDTH, budget) >= MOST_WIDTH:
+        scopes = [tuple(f"a{axis}" for axis in graph.edge_axes[start:end].tolist()) for start, end in edges]
+        sizes = {f"a{axis}": size for axis, size in enumerate(graph.sizes.tolist())}
+        entries, order = cheapest_elimination(scopes, (), sizes, budget, restarted=False)
+        if entries > min(MOST_ENTRIES, budget.bytes / BYTES_AN_ENTRY):
             return None
-        place = _places(scopes, graph.sizes.tolist(), budget)
-        if _entries(scopes, place, graph.sizes) > min(MOST_ENTRIES, budget.bytes / BYTES_AN_ENTRY):
-            return None
+        place = [-1] * graph.axis_count  # axes alone go first
+        for number, name in enumerate(order):
+            place[int(name[1:])] = number
         return cls._run(graph, place, budget)
 
     @classmethod
     def _run(cls, graph: FactorGraph, place: Sequence[int], budget: Budget) -> SummedOut:
-        waiting: list[list[Log]] = [[] for _ in place]
+        waiting: list[list[LogTable]] = [[] for _ in place]
         for alike in table_factors(graph):
             for scope, table in zip(alike.scopes.tolist(), alike.tables(graph), strict=True):
                 waiting[min(scope, key=place.__getitem__)].append((tuple(scope), table))
         steps, total = [], graph.constant
         for axis in budget.each(sorted(range(len(place)), key=place.__getitem__)):
             own = graph.unary[graph.starts[axis] : graph.starts[axis] + graph.sizes[axis]]
-            scope, joint = _joined([((axis,), own), *waiting[axis]], axis, place)
+            scope, joint = _joined([((axis,), own), *waiting[axis]], place)
             waiting[axis] = []
-            chances, sums = _normalised(joint)
+            sums, chances = normalised(joint)
             steps.append(Conditional(axis, scope[1:], chances))
             if scope[1:]:
                 waiting[scope[1]].append((scope[1:], sums))
@@ -108,55 +106,15 @@ class SummedOut:
         return values, weights
 
 
-def _places(scopes: Sequence[tuple[int, ...]], sizes: Sequence[int], budget: Budget) -> list[int]:
-    """Place of each axis in the order in which they are summed out."""
-    names = {f"a{axis}": size for axis, size in enumerate(sizes)}
-    operands = [tuple(f"a{axis}" for axis in scope) for scope in scopes]
-    order = [int(name[1:]) for name in elimination_order(operands, (), names, budget, restarted=False)]
-    place = [-1] * len(sizes)  # axes alone go first
-    for number, axis in enumerate(order):
-        place[axis] = number
-    return place
-
-
-def _entries(scopes: Sequence[tuple[int, ...]], place: Sequence[int], sizes: Array) -> float:
-    """Number of entries of all sums."""
-    waiting: list[set[int]] = [set() for _ in place]
-    for scope in scopes:
-        waiting[min(scope, key=place.__getitem__)].update(scope)
-    entries = 0.0
-    for axis in sorted(range(len(place)), key=place.__getitem__):
-        left = waiting[axis] - {axis}
-        entries += math.prod(sizes[list(left)].tolist(), start=float(sizes[axis]))
-        if entries > MOST_ENTRIES:
-            break
-        if left:
-            waiting[min(left, key=place.__getitem__)].update(left)
-    return entries
-
-
-def _joined(tables: Sequence[Log], axis: int, place: Sequence[int]) -> Log:
-    """The sum of tables that all have an axis, which comes first; the others in their order."""
-    scope = sorted({one for own, _ in tables for one in own}, key=place.__getitem__)
-    at = {one: number for number, one in enumerate(scope)}
-    assert scope[0] == axis
-    joint = np.zeros((1,) * len(scope))
-    for own, table in tables:
-        shape = [1] * len(scope)
-        for one, size in zip(own, table.shape, strict=True):
-            shape[at[one]] = size
-        rising = sorted(range(len(own)), key=lambda number: at[own[number]])
-        joint = joint + table.transpose(rising).reshape(shape)
-    return tuple(scope), joint
-
-
-def _normalised(joint: Array) -> tuple[Array, Array]:
-    """Chances of the values of the first axis, which add up to 1 where any is possible, and log-sums."""
-    most = joint.max(axis=0)
-    chances = np.exp(joint - np.where(most == -math.inf, 0.0, most))
-    sums = chances.sum(axis=0)
-    with np.errstate(divide="ignore"):
-        return chances / np.where(sums > 0, sums, 1.0), most + np.log(sums)
+def _joined(tables: Sequence[LogTable], place: Sequence[int]) -> LogTable:
+    """The sum of tables over all their axes, the one that goes first in front."""
+    sizes = {axis: size for axes, table in tables for axis, size in zip(axes, table.shape, strict=True)}
+    scope = tuple(sorted(sizes, key=place.__getitem__))
+    at = {axis: number for number, axis in enumerate(scope)}
+    joint = np.zeros([sizes[axis] for axis in scope])
+    for axes, table in tables:
+        joint += spread(table[None], tuple(at[axis] for axis in axes), joint.shape)[0]
+    return scope, joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +138,8 @@ class EliminationSamples:
         summed_out = SummedOut.of(graph, budget)
         if summed_out is None or summed_out.total == -math.inf:
             return None
-        return cls(summed_out, dict(enumerate(_drawn_atoms(grounded))))
+        latent = grounded.atoms
+        return cls(summed_out, {axis: drawn_atom(program, *latent.row(axis)) for axis in range(latent.count)})
 
     def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
         """Draw ``count`` independent worlds."""
@@ -204,9 +163,3 @@ class EliminationSamples:
             elif value < len(atom.values):
                 chosen[text] = atom.values[value]
         return World(tuple(true), chosen, weight)
-
-
-def _drawn_atoms(grounded: Ground) -> Iterator[tuple[str, DrawnAtom]]:
-    for number in range(grounded.atoms.count):
-        name, code = grounded.atoms.coded(number)
-        yield drawn_atom(grounded.program, name, row_of(code, grounded.evidence.sizes(name)))

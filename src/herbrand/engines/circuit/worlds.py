@@ -51,7 +51,6 @@ from herbrand.language.syntax import Atom as AtomFormula
 from herbrand.program.evidence import codes_of
 from herbrand.program.ground import Ground, rows_in
 from herbrand.program.program import Program
-from herbrand.row_keys import row_of
 
 
 @dataclass
@@ -191,8 +190,7 @@ class Worlds:
 
     def atom(self, number: int) -> tuple[str, Row]:
         """Predicate and arguments of a latent atom."""
-        name, code = self.ground.atoms.coded(number)
-        return name, row_of(code, self.ground.evidence.sizes(name))
+        return self.ground.atoms.row(number)
 
     # Formulas and evidence
 
