@@ -26,7 +26,6 @@ from herbrand.engines.components import Core, chained
 from herbrand.engines.elimination import Elimination, planned_entirely
 from herbrand.errors import BudgetError
 from herbrand.factors.graph import FORBIDDEN, Array
-from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.program_graph import ProgramGraph
 from herbrand.language.show import statement_text
 from herbrand.language.syntax import Value
@@ -152,11 +151,10 @@ def scales(points: int) -> list[tuple[float, float]]:
 
 
 def attributable(
-    ground: Ground, atom: int, value: int, allowed: Callable[[Elimination], None]
+    ground: Ground, built: ProgramGraph, atom: int, value: int, allowed: Callable[[Elimination], None]
 ) -> Attributable:
-    """Log-odds of a latent atom's value, to be shared out; ``allowed`` raises if the elimination is too
-    large."""
-    built = ground_graph(ground, by_formula=False)
+    """Log-odds of a latent atom's value, to be shared out over the graph of all formulas; ``allowed`` raises
+    if the elimination is too large."""
     core = Core.whole(chained(built.graph), ground.atoms.count).around(np.array([atom]))
     return Attributable(ground, built, _together(core, allowed), atom, value)
 

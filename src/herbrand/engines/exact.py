@@ -26,6 +26,7 @@ from herbrand.errors import BudgetError, HerbrandError
 from herbrand.extras import later
 from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
+from herbrand.factors.program_graph import ProgramGraph
 from herbrand.language.show import show_formula, statement_text
 from herbrand.program.expansion import instances
 from herbrand.program.ground import MOST_GROUNDINGS, Ground, ground
@@ -88,9 +89,6 @@ class Exact:
         try:
             refuse_many_cases(question.formulas)
             state = self._planned(program, question, within)
-            self.refuse_too_much(state.elimination)
-            if question.explained:
-                state = replace(state, attributable=self._attributable(state))
         except REFUSALS as error:
             return Refusal(error)
         elimination = state.elimination
@@ -99,17 +97,19 @@ class Exact:
     def _planned(self, program: Program, question: Question, within: Budget) -> ExactState:
         grounded = ground(program, within, MOST_GROUNDINGS)
         algebra = "maximum" if question.most_probable else "log"
-        graph = ground_graph(grounded, within, by_formula=False).graph
-        plan = planned(graph, grounded.atoms.count, algebra, budget=within)
-        return ExactState(QueriedTables(grounded, question), plan)
+        built = ground_graph(grounded, within, by_formula=False)
+        plan = planned(built.graph, grounded.atoms.count, algebra, budget=within)
+        self.refuse_too_much(plan)
+        explained = self._attributable(grounded, built, question) if question.explained else None
+        return ExactState(QueriedTables(grounded, question), plan, explained)
 
-    def _attributable(self, state: ExactState) -> Attributable | None:
+    def _attributable(self, grounded: Ground, built: ProgramGraph, question: Question) -> Attributable | None:
         """Plan of the explanation, which is larger; None for an atom that is known."""
-        queried = ExplainedAtom.of(state.question, state.ground.evidence)
+        queried = ExplainedAtom.of(question, grounded.evidence)
         if queried.known is not None:
             return None
-        atom = queried.axis(state.ground.atoms)
-        return _attributable(state.ground, atom, queried.value, self.refuse_too_much)
+        atom = queried.axis(grounded.atoms)
+        return _attributable(grounded, built, atom, queried.value, self.refuse_too_much)
 
     def step(self, state: ExactState) -> ExactState:
         sums = state.elimination.run()
