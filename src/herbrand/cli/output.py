@@ -63,33 +63,22 @@ def write_result(
 ) -> None:
     """Write a result in the chosen format to a file or to standard output; from then on no limit ends the
     command."""
-    _write(written, to_dict, to_tables, to_arrow)
-    GUARDS.answered()
-
-
-def _write(
-    written: Written,
-    to_dict: Callable[[], dict[str, Any]],
-    to_tables: Callable[[], Sequence[Table]],
-    to_arrow: Callable[[], pa.Table],
-) -> None:
     format, output = written.chosen, written.output
     if written.into is not None:
         importlib.import_module("herbrand.cli.into_database").write_table(to_arrow(), *written.target)
-        return
-    match format:
-        case Format.json:
-            write_json(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False), output)
-        case Format.table:
-            _write_lines(lines(to_tables(), on_terminal=output is None and sys.stdout.isatty()), output)
-        case Format.csv | Format.parquet:
-            table = to_arrow()
-            if format is Format.csv and (cell := _formula(table)) is not None:
-                note(
-                    f"a spreadsheet would take some cells for formulas, such as {shown(cell)}: "
-                    "import columns as text, or write --format parquet"
-                )
-            _write_binary(_encoder(format, table), output)
+    elif format is Format.json:
+        write_json(json.dumps(to_dict(), ensure_ascii=False, allow_nan=False), output)
+    elif format is Format.table:
+        _write_lines(lines(to_tables(), on_terminal=output is None and sys.stdout.isatty()), output)
+    elif format in (Format.csv, Format.parquet):
+        table = to_arrow()
+        if format is Format.csv and (cell := _formula(table)) is not None:
+            note(
+                f"a spreadsheet would take some cells for formulas, such as {shown(cell)}: "
+                "import columns as text, or write --format parquet"
+            )
+        _write_binary(_encoder(format, table), output)
+    GUARDS.answered()
 
 
 def _formula(table: pa.Table) -> str | None:

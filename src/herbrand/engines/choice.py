@@ -333,9 +333,9 @@ def choices(
             engine = replace(engine, known=known(engine.second, read))
         prepared = known(engine, read) or engine.prepare(read, question, _for_planning(own.budget))
         prepared_engines.append((engine, read, prepared))
-        if isinstance(prepared, HandedOver) and prepared.engine.name in without:
-            continue
         if isinstance(prepared, HandedOver):
+            if prepared.engine.name in without:
+                continue
             prepared_engines.append((prepared.engine, read, prepared.prepared))
         offer = offered(engine, own, prepared)
         yield offer

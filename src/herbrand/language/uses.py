@@ -188,7 +188,7 @@ class Uses:
                 self._use_bound_rows(statement)
             elif isinstance(statement, NetworkTable):
                 self._use_table(statement)
-            elif not self._use_ground(_without_variables(statement)):
+            elif not self._use_ground(_formulas_alone(statement)):
                 _StatementUses(self, number).use(statement)
         self._report_undeclared()
 
@@ -480,9 +480,9 @@ def _is_plain(predicate: Predicate, arity: int) -> bool:
     return predicate.arity == arity and predicate.value_type is None
 
 
-def _without_variables(statement: Statement) -> Sequence[Formula]:
-    """The formulas of a bound, or of a choice whose probabilities are numbers and which has no body; none of
-    other statements."""
+def _formulas_alone(statement: Statement) -> Sequence[Formula]:
+    """The formulas of a bound, or of a choice without a body whose probabilities are numbers; none of other
+    statements."""
     if isinstance(statement, Choice):
         numbers = all(isinstance(one.probability, int | float) for one in statement.alternatives)
         return () if statement.body or not numbers else formulas_in(statement)
