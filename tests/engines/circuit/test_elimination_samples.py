@@ -12,9 +12,9 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
-from herbrand.engines.circuit import elimination_samples
+from herbrand.engines.circuit import engine
 from herbrand.engines.circuit.choices import ChoiceConstraints
-from herbrand.engines.circuit.elimination_samples import SummedOut
+from herbrand.engines.circuit.elimination_samples import EliminationSamples, SummedOut
 from herbrand.errors import ContradictionError
 from herbrand.factors.graph import Assembly, FactorGraph, Tables
 from tests.laws import long
@@ -52,7 +52,7 @@ def test_chances_multiply_to_the_share_of_every_world(seed: int) -> None:
         total = float(np.logaddexp(total, weight))
         with np.errstate(divide="ignore"):
             chances = [
-                float(np.log(step.chances[(world[step.axis], *(world[axis] for axis in step.given))]))
+                float(np.log(step.chances(np.array(world)[:, None])[world[step.axis], 0]))
                 for step in found.steps
             ]
         if weight > -math.inf:
@@ -97,6 +97,16 @@ def test_a_grid_needs_no_circuit(monkeypatch: pytest.MonkeyPatch) -> None:
         assert drawn.share(row.text) == pytest.approx(row.probability, abs=5 * math.sqrt(0.25 / 2_000))
 
 
+def test_longer_elimination_is_taken_where_a_circuit_takes_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit of 20 × 20 takes gigabytes without end; elimination takes ten seconds."""
+    monkeypatch.setattr(engine, "TRIED_ENTRIES", 1)
+    monkeypatch.setattr(engine, "TRIED_WORK", 100)
+    drawn = hb.Model(hb.parse(grid(5))).sample(10)
+    assert drawn.engine == "exact"
+    small = hb.Model(hb.parse("0.5: a or b")).sample(10)
+    assert small.engine == "circuit"
+
+
 MIXED = """
 type t = {"x", "y", "z"}
 predicate v(p) in t
@@ -124,7 +134,7 @@ def test_what_elimination_draws_a_circuit_draws_as_well(
 
     engines: list[str] = []
     one = drawn()
-    monkeypatch.setattr(elimination_samples, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(EliminationSamples, "of", lambda *_: None)
     other = drawn()
     assert engines == ["exact", "circuit"]
     both = one.keys() & other.keys()

@@ -228,10 +228,20 @@ class ChoiceConstraints(WeightedConstraints):
         """
         variables = {literal >> 1 for literal in literals if literal >= 0} if maximized else ()
         if not sums:
-            written = self._written(literals)
-            return compiled(used(self.net, written), budget, written, (), variables), self.log_weights()
+            return self.telling(literals, budget, variables), self.log_weights()
         task = self.task(literals)
         return compiled(task.net, budget, task.written, task.normal, variables), task.log_weights
+
+    def telling(
+        self,
+        literals: Collection[int],
+        budget: Budget,
+        maximized: Collection[int] = (),
+        most_work: float = math.inf,
+    ) -> Circuit:
+        """The circuit with these literals and those of every choice, for :meth:`log_weights`."""
+        written = self._written(literals)
+        return compiled(used(self.net, written), budget, written, maximized=maximized, most_work=most_work)
 
     def smallest_evidence(self, budget: Budget) -> list[Stipulation]:
         """A minimal set of evidence that holds in no world; not minimised beyond ``FEW_STATEMENTS`` pieces,

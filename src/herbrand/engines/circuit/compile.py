@@ -50,6 +50,7 @@ from herbrand.engines.circuit.search import (
     begin,
     search,
 )
+from herbrand.errors import BudgetError
 
 PLAIN_WORK = 200_000
 """Work up to which the search runs as plain Python, about a second: compiling it takes twenty, once a
@@ -83,6 +84,7 @@ def compiled(
     maximized: Collection[int] = (),
     assumed: Collection[int] = (),
     one_world: bool = False,
+    most_work: float = math.inf,
 ) -> Circuit:
     """The circuit of all assignments that satisfy the constraints.
 
@@ -90,7 +92,8 @@ def compiled(
     ``normal``: variables whose two weights add up to 1 and that are not queried. ``maximized``: variables
     whose best values are wanted while the others are summed out; they are decided before all others, so that
     no sum stands above a maximum. ``assumed``: literals that hold. ``one_world``: stop at the first
-    satisfying assignment, if any, and compile only what it leaves open.
+    satisfying assignment, if any, and compile only what it leaves open. Raises ``BudgetError`` where the
+    search takes more than ``most_work``.
 
     Diagrams are made beside the search, as the diagram of all constraints is a circuit as well.
     """
@@ -98,8 +101,10 @@ def compiled(
         return Circuit.nothing(len(net))
     problem = problem_of(net, written, normal, maximized, one_world)
     compilation, beside = Compilation(problem, budget, assumed), None
-    while (circuit := compilation.advanced(max(CIRCUITS_FROM, min(compilation.work, WORK_AT_ONCE)))) is None:
+    while (circuit := compilation.advanced(_next_work(compilation.work, most_work))) is None:
         budget.check()
+        if compilation.work >= most_work:
+            raise BudgetError(f"the search for a circuit takes more than {most_work:.0e} steps")
         if maximized or assumed:
             continue
         if beside is None:
@@ -109,6 +114,11 @@ def compiled(
         if diagrams is not None:
             return diagrams.circuit(problem.written)
     return circuit
+
+
+def _next_work(done: int, most: float) -> int:
+    """Work until diagrams are made or go on: as much again as is done, within bounds."""
+    return int(min(max(CIRCUITS_FROM, min(done, WORK_AT_ONCE)), most))
 
 
 def is_possible(net: Constraints, budget: Budget) -> bool:

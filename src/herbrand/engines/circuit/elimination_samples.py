@@ -1,16 +1,17 @@
 """Samples of weighted formulas by variable elimination, without a circuit.
 
-Atoms are summed out one after another, as for marginals. What each sum is of is kept: the weights of an
-atom's values, given those of the atoms that it is linked with and that go later. Worlds are drawn in reverse,
-each atom by these weights. Time and memory are those of exact inference. Where formulas link too many atoms,
-a circuit may still use that they exclude most worlds.
+Atoms are summed out one after another, as for marginals. The tables that each sum is of are kept: they weigh
+an atom's values, given those of the atoms that it is linked with and that go later. Worlds are drawn in
+reverse, each atom by these weights. Time and memory are those of exact inference. Where formulas link too
+many atoms, a circuit may still use that they exclude most worlds.
 
 >>> from herbrand.budget import UNLIMITED
 >>> from herbrand.factors.graph import Assembly, Tables
 >>> graph = Assembly([2, 2])
 >>> graph.add_tables(Tables(np.array([[0, 1]]), np.array([0]), np.log([[[8.0, 1], [1, 2]]])))
 >>> summed_out = SummedOut.of(graph.build(), UNLIMITED)
->>> round(math.exp(summed_out.total), 6), summed_out.steps[0].chances.round(3).tolist()
+>>> chances = summed_out.steps[0].chances(np.array([[0, 0], [0, 1]]))
+>>> round(math.exp(summed_out.total), 6), chances.round(3).tolist()
 (12.0, [[0.889, 0.333], [0.111, 0.667]])
 """
 
@@ -36,22 +37,29 @@ from herbrand.language.syntax import Value
 from herbrand.program.ground import MOST_GROUNDINGS, ground
 from herbrand.program.program import Program
 
-MOST_ENTRIES = 2**27
-"""Entries that all sums may be of; more take over ten seconds, and a gigabyte."""
-BYTES_AN_ENTRY = 16
-"""A sum's entries, and while it is made those that it is made from."""
+BYTES_AN_ENTRY = 8
+"""An atom has two values or more, so that the sums have at most half as many entries as they are of; the
+other half is room for the one that is being made."""
 
 LogTable = tuple[tuple[int, ...], Array]
-"""A table of log-weights over some axes."""
+"""A table of log-weights over some axes, the one that goes first in front."""
 
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """Chances of the values of an axis, [value, value of each of the ``given`` axes]."""
+    """Tables that weigh the values of an axis, each with that axis in front."""
 
     axis: int
-    given: tuple[int, ...]
-    chances: Array
+    tables: tuple[LogTable, ...]
+
+    def chances(self, values: Array) -> Array:
+        """Chances [value, draw], given the values [axis, draw] of the other axes; one column where there are
+        none."""
+        weights = np.zeros((1, 1))
+        for (_, *others), table in self.tables:
+            given = [values[axis] for axis in others] or [None]
+            weights = weights + table[(slice(None), *given)]
+        return normalised(weights)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +70,13 @@ class SummedOut:
     total: float
 
     @classmethod
-    def of(cls, graph: FactorGraph, budget: Budget) -> SummedOut | None:
-        """None where the sums would be too large."""
+    def of(cls, graph: FactorGraph, budget: Budget, most: float = math.inf) -> SummedOut | None:
+        """None where the sums are of more than ``most`` entries, or too large for the memory."""
         edges = zip(graph.factor_edges[:-1].tolist(), graph.factor_edges[1:].tolist(), strict=True)
         scopes = [tuple(f"a{axis}" for axis in graph.edge_axes[start:end].tolist()) for start, end in edges]
         sizes = {f"a{axis}": size for axis, size in enumerate(graph.sizes.tolist())}
         entries, order = cheapest_elimination(scopes, (), sizes, budget, restarted=False)
-        if entries > min(MOST_ENTRIES, budget.bytes / BYTES_AN_ENTRY):
+        if entries > min(most, budget.bytes / BYTES_AN_ENTRY):
             return None
         place = [-1] * graph.axis_count  # axes alone go first
         for number, name in enumerate(order):
@@ -77,19 +85,22 @@ class SummedOut:
 
     @classmethod
     def _run(cls, graph: FactorGraph, place: Sequence[int], budget: Budget) -> SummedOut:
-        waiting: list[list[LogTable]] = [[] for _ in place]
+        ends = zip(graph.starts.tolist(), graph.sizes.tolist(), strict=True)
+        own = [graph.unary[start : start + size] for start, size in ends]
+        waiting: list[list[LogTable]] = [[((axis,), weights)] for axis, weights in enumerate(own)]
         for alike in table_factors(graph):
             for scope, table in zip(alike.scopes.tolist(), alike.tables(graph), strict=True):
-                waiting[min(scope, key=place.__getitem__)].append((tuple(scope), table))
+                axes = sorted(range(len(scope)), key=lambda at: place[scope[at]])
+                first, *others = (scope[at] for at in axes)
+                waiting[first].append(((first, *others), table.transpose(axes)))
         steps, total = [], graph.constant
         for axis in budget.each(sorted(range(len(place)), key=place.__getitem__)):
-            own = graph.unary[graph.starts[axis] : graph.starts[axis] + graph.sizes[axis]]
-            scope, joint = _joined([((axis,), own), *waiting[axis]], place)
+            steps.append(Conditional(axis, tuple(waiting[axis])))
+            (_, *others), joint = _joined(waiting[axis], place)
+            sums = np.logaddexp.reduce(joint, axis=0)
             waiting[axis] = []
-            sums, chances = normalised(joint)
-            steps.append(Conditional(axis, scope[1:], chances))
-            if scope[1:]:
-                waiting[scope[1]].append((scope[1:], sums))
+            if others:
+                waiting[others[0]].append((tuple(others), sums))
             else:
                 total += float(sums)
         return cls(tuple(steps), total)
@@ -99,7 +110,7 @@ class SummedOut:
         values = np.zeros((len(self.steps), count), np.int64)
         weights = np.full(count, self.total)
         for step in reversed(self.steps):
-            chances = step.chances[(slice(None), *values[list(step.given)])] if step.given else step.chances
+            chances = step.chances(values)
             rows = np.broadcast_to(chances.reshape(len(chances), -1).T, (count, len(chances)))
             values[step.axis] = own = drawn_values(rows, random)
             weights += np.log(np.take_along_axis(rows, own[:, None], 1)[:, 0])
@@ -107,7 +118,7 @@ class SummedOut:
 
 
 def _joined(tables: Sequence[LogTable], place: Sequence[int]) -> LogTable:
-    """The sum of tables over all their axes, the one that goes first in front."""
+    """The sum of tables over all their axes."""
     sizes = {axis: size for axes, table in tables for axis, size in zip(axes, table.shape, strict=True)}
     scope = tuple(sorted(sizes, key=place.__getitem__))
     at = {axis: number for number, axis in enumerate(scope)}
@@ -126,8 +137,9 @@ class EliminationSamples:
     atoms: dict[int, tuple[str, DrawnAtom]]
 
     @classmethod
-    def of(cls, program: Program, budget: Budget) -> EliminationSamples | None:
-        """None where choices weigh worlds, sums would be too large, or no world is possible."""
+    def of(cls, program: Program, budget: Budget, most: float = math.inf) -> EliminationSamples | None:
+        """None where choices weigh worlds, sums would be of more than ``most`` entries or too large for the
+        memory, or no world is possible."""
         if program.uncertain:
             return None
         try:
@@ -135,7 +147,7 @@ class EliminationSamples:
             graph = chained(ground_graph(grounded, budget, by_formula=False).graph, budget)
         except REFUSALS:
             return None
-        summed_out = SummedOut.of(graph, budget)
+        summed_out = SummedOut.of(graph, budget, most)
         if summed_out is None or summed_out.total == -math.inf:
             return None
         latent = grounded.atoms

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from herbrand.answers.explanation import Explanation, Proofs
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
-from herbrand.answers.samples import DrawnAtom, Samples
+from herbrand.answers.samples import Samples
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.bounds import EPSILON, Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
@@ -31,7 +31,14 @@ from herbrand.engines.circuit.grounding import ANY
 from herbrand.engines.circuit.likeliest_proofs import likeliest
 from herbrand.engines.circuit.network import WeightedConstraints
 from herbrand.engines.circuit.network_samples import NetworkSamples
-from herbrand.engines.circuit.sampling import by_choices, by_circuit, drawn, drawn_atom, kept_worlds
+from herbrand.engines.circuit.sampling import (
+    CircuitSamples,
+    Sampler,
+    by_choices,
+    by_circuit,
+    drawn_atom,
+    kept_worlds,
+)
 from herbrand.engines.circuit.whole_tables import WholeTables, in_whole_tables
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.engines.contradiction import (
@@ -65,6 +72,9 @@ MOST_LISTED = 1_000_000
 TRIED_ROWS, TRIED_WORK = 3_000, 100_000_000
 """Most groundings of a statement, and most work of the search, for which ``auto`` tries the engine on a
 theory without choices: about a second. It tries only where most groundings are of hard statements."""
+
+TRIED_ENTRIES = 2**27
+"""Entries that the sums of an elimination may be of for samples, before a circuit is tried: a second."""
 
 PATIENCE, EARLY = 5.0, 0.25
 """Seconds, or the share of the time left if that is less, for which a circuit is compiled before bounds
@@ -214,27 +224,38 @@ class CircuitEngine:
     def sample(self, program: Program, question: Question, count: int, seed: int) -> Samples:
         """Worlds drawn from the distribution that the marginals describe."""
         began = time.perf_counter()
-        atoms: Mapping[Any, tuple[str, DrawnAtom]]
-        sampler = NetworkSamples.of(program) or EliminationSamples.of(program, self.budget)
-        if sampler is not None:
-            engine, atoms, draws = sampler.engine, sampler.atoms, sampler.worlds(count, seed, self.budget)
-        else:
-            engine = self.name
-            state = self._started(program, question, whole=True)
-            worlds = state.worlds
-            assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state))
-            atoms = {axis: drawn_atom(worlds.program, *worlds.atom(axis)) for axis in state.queried}
-            draws = drawn(worlds, atoms, assigned, count, seed)
-        kept = kept_worlds(draws, count, self.budget)
+        sampler = next(sampler for sampler in self._samplers(program, question) if sampler is not None)
+        worlds = kept_worlds(sampler.worlds(count, seed, self.budget), count, self.budget)
         status = Status(True, 1, time.perf_counter() - began)
-        return Samples(engine, Guarantee.EXACT, status, kept, dict(atoms.values()))
+        return Samples(sampler.engine, Guarantee.EXACT, status, worlds, dict(sampler.atoms.values()))
 
-    def _telling(self, state: CircuitState) -> Circuit:
+    def _samplers(self, program: Program, question: Question) -> Iterator[Sampler | None]:
+        """Samplers in the order in which they are tried, or None where one does not serve. A circuit may be
+        small where elimination takes long, and take very long where elimination takes a minute."""
+        yield NetworkSamples.of(program)
+        yield EliminationSamples.of(program, self.budget, TRIED_ENTRIES)
+        if not program.uncertain:
+            with suppress(BudgetError):
+                yield self._by_circuit(program, question, TRIED_WORK)
+            yield EliminationSamples.of(program, self.budget)
+        yield self._by_circuit(program, question)
+
+    def _by_circuit(
+        self, program: Program, question: Question, most_work: float = math.inf
+    ) -> CircuitSamples:
+        """Sampler by a circuit, or by its choices alone."""
+        state = self._started(program, question, whole=True)
+        worlds = state.worlds
+        assigned = by_choices(worlds) or by_circuit(worlds, self._telling(state, most_work))
+        atoms = {axis: drawn_atom(worlds.program, *worlds.atom(axis)) for axis in state.queried}
+        return CircuitSamples(worlds, atoms, assigned)
+
+    def _telling(self, state: CircuitState, most_work: float) -> Circuit:
         """The circuit with the literals of every choice; raises ``ContradictionError`` where no world is
         left."""
-        constraints, budget = state.worlds.made, state.worlds.budget
-        circuit, weights = constraints.circuit(state.literals, budget, sums=False)
-        if circuit.total(weights) == -math.inf:
+        constraints = state.worlds.made
+        circuit = constraints.telling(state.literals, state.worlds.budget, most_work=most_work)
+        if circuit.total(constraints.log_weights()) == -math.inf:
             raise _contradiction(state.worlds)
         return circuit
 

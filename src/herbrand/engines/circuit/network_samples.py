@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ AT_ONCE = 10_000
 class NetworkSamples:
     """Sampler from the conditional tables of all variables; ``known``: the observed values."""
 
-    engine = "circuit"
+    engine: ClassVar[str] = "circuit"
 
     def __init__(self, tables: Mapping[str, NetworkTable], evidence: Evidence) -> None:
         parents = {name: table.scope[:-1] for name, table in tables.items()}

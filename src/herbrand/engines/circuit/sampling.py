@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -80,34 +83,61 @@ def _holds_in(values: np.ndarray, one: Restriction) -> np.ndarray:
     return total >= one.least
 
 
-def drawn(
-    worlds: Worlds, atoms: Mapping[int, tuple[str, DrawnAtom]], assigned: Assignments, count: int, seed: int
-) -> Iterator[World]:
-    """Draw ``count`` independent worlds, each with the atoms of these axes."""
-    weights = worlds.made.log_weights()
-    literals = [worlds.axis(axis) for axis in atoms]
-    random, variables = np.random.default_rng(seed), len(weights)
-    at_once = max(1, NUMBERS_AT_ONCE // max(1, variables))
-    done, kept = 0, 1.0
-    while done < count:
-        worlds.budget.check()
-        uniform = random.random((min(at_once, math.ceil((count - done) / kept)), variables))
-        chosen = assigned(uniform)
-        kept = max(len(chosen), 1) / len(uniform)
-        chosen = chosen[: count - done]
-        written = np.maximum(chosen, 0)
-        totals = np.where(chosen >= 0, weights[np.arange(variables), written], 0.0).sum(axis=1)
-        for row, total in zip(chosen, totals.tolist(), strict=True):
-            true: list[str] = []
-            values: dict[str, Value] = {}
-            for (text, atom), own in zip(atoms.values(), literals, strict=True):
-                held = [place for place, literal in enumerate(own) if _holds(row, literal)]
-                if atom.values and held:
-                    values[text] = atom.values[held[0]]
-                elif not atom.values and held == [1]:
-                    true.append(text)
-            yield World(tuple(true), values, total + worlds.made.constant)
-        done += len(chosen)
+class Sampler(Protocol):
+    """Draws worlds. ``engine``: the one that it belongs to; ``atoms``: what a world says, by axis."""
+
+    engine: ClassVar[str]
+
+    @property
+    def atoms(self) -> Mapping[Any, tuple[str, DrawnAtom]]: ...
+
+    def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
+        """Draw ``count`` independent worlds."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CircuitSamples:
+    """Sampler by the variables of constraints. ``atoms``: each atom asked for, by its axis."""
+
+    engine: ClassVar[str] = "circuit"
+    constrained: Worlds
+    atoms: dict[int, tuple[str, DrawnAtom]]
+    assigned: Assignments
+
+    def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
+        """Draw ``count`` independent worlds."""
+        made = self.constrained.made
+        weights = made.log_weights()
+        random, variables = np.random.default_rng(seed), len(weights)
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, variables))
+        done, kept = 0, 1.0
+        while done < count:
+            budget.check()
+            uniform = random.random((min(at_once, math.ceil((count - done) / kept)), variables))
+            chosen = self.assigned(uniform)
+            kept = max(len(chosen), 1) / len(uniform)
+            chosen = chosen[: count - done]
+            written = np.maximum(chosen, 0)
+            totals = np.where(chosen >= 0, weights[np.arange(variables), written], 0.0).sum(axis=1)
+            for row, total in zip(chosen, totals.tolist(), strict=True):
+                yield self._world(row, total + made.constant)
+            done += len(chosen)
+
+    @cached_property
+    def _literals(self) -> list[tuple[str, DrawnAtom, Sequence[int]]]:
+        return [(*told, self.constrained.axis(axis)) for axis, told in self.atoms.items()]
+
+    def _world(self, row: np.ndarray, weight: float) -> World:
+        true: list[str] = []
+        values: dict[str, Value] = {}
+        for text, atom, own in self._literals:
+            held = [place for place, literal in enumerate(own) if _holds(row, literal)]
+            if atom.values and held:
+                values[text] = atom.values[held[0]]
+            elif not atom.values and held == [1]:
+                true.append(text)
+        return World(tuple(true), values, weight)
 
 
 def kept_worlds(worlds: Iterator[World], count: int, budget: Budget) -> tuple[World, ...]:
