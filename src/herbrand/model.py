@@ -190,9 +190,10 @@ class Model:
         self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()
     ) -> Program:
         """The theory lowered within a ``budget``, with the evidence ``given``. ``derived``: whether with the
-        atoms that its rules derive. ``queried``: predicates of the queries."""
+        atoms that its rules derive, and those of parts of formulas. ``queried``: predicates of the
+        queries."""
         self._refuse_on()
-        return self._knowledge.program(texts(given), queried, derived=derived, budget=budget)
+        return self._knowledge.program(texts(given), queried, derived=derived, divided=derived, budget=budget)
 
     def measured(
         self, budget: Budget, query: tuple[str, ...], given: tuple[str, ...], derived: bool = True
@@ -263,7 +264,9 @@ class Model:
             if there is not None:
                 return there.infer(call)
         try:
-            question = self._asked(call.query, call.given, call.most_probable, budget)
+            # mean field takes a formula as it is, and keeps few hard statements exactly
+            divided = call.engine != "mean-field"
+            question = self._asked(call.query, call.given, call.most_probable, budget, divided=divided)
             settled = self._settled(*question, call.engine, call.settings, call.note)
         except (OutOfTimeError, ManyInstancesError):
             raise
@@ -719,6 +722,7 @@ class Model:
         budget: Budget,
         *,
         derived: bool = True,
+        divided: bool = True,
     ) -> tuple[Program, Question]:
         self._refuse_on()
         valued, knowledge = self.signature.valued_names, self._knowledge
@@ -732,7 +736,9 @@ class Model:
         queries = tuple(in_formula(formula) for formula in parsed)
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         knowledge, queries = knowledge.asking(queries)
-        program = knowledge.program(given, named, derived=derived, whole_tables=True, budget=budget)
+        program = knowledge.program(
+            given, named, derived=derived, whole_tables=True, divided=divided, budget=budget
+        )
         possible = all(text in own for text in query)
         question = read_question(queries, program.signature, program.facts, map, possible)
         if asked:

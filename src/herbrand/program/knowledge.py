@@ -89,11 +89,12 @@ def latest(kept: dict[_Key, _Found], key: _Key, make: Callable[[], _Found]) -> _
 @dataclass(frozen=True)
 class _World:
     """Key of a lowered program: the evidence ``given`` in a call, the ``queried`` predicates, and whether
-    rules are applied (``derived``)."""
+    rules are applied (``derived``) and formulas of too many cases ``divided``."""
 
     given: tuple[str, ...]
     queried: frozenset[str]
     derived: bool
+    divided: bool = False
 
 
 @dataclass(frozen=True)
@@ -312,25 +313,33 @@ class Knowledge:
         *,
         derived: bool = True,
         whole_tables: bool = False,
+        divided: bool = False,
         budget: Budget = UNLIMITED,
     ) -> Program:
         """Lower the theory over its facts and what is ``given``; ``derived``: with what its rules derive.
 
-        ``whole_tables``: keep tables of networks whole; otherwise each cell becomes a template.
+        ``whole_tables``: keep tables of networks whole; otherwise each cell becomes a template. ``divided``:
+        add latent atoms for parts of formulas of too many cases.
         """
-        lowered = self._known(given, queried, derived, budget)
+        lowered = self._known(given, queried, derived, divided, budget)
         return lowered.program if whole_tables else lowered.in_cells
 
     def resting_on_weights(
         self, given: Sequence[str] = (), queried: Collection[str] = ()
     ) -> Mapping[str, str]:
         """Reasons for the predicates of the same program that depend on weights of proofs."""
-        return self._known(given, queried, True).resting
+        return self._known(given, queried, True, True).resting
 
     def _known(
-        self, given: Sequence[str], queried: Collection[str], derived: bool, budget: Budget = UNLIMITED
+        self,
+        given: Sequence[str],
+        queried: Collection[str],
+        derived: bool,
+        divided: bool,
+        budget: Budget = UNLIMITED,
     ) -> _Lowered:
-        world = _World(tuple(given), frozenset() if self._declared else frozenset(queried), derived)
+        named = frozenset[str]() if self._declared else frozenset(queried)
+        world = _World(tuple(given), named, derived, divided)
         return latest(self._programs, world, lambda: self._lowered(world, budget))
 
     def facts(self, given: Sequence[str] = (), budget: Budget = UNLIMITED) -> tuple[Signature, Facts]:
@@ -408,7 +417,9 @@ class Knowledge:
                 refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
         facts = facts.opened(chosen.difference(self.closed))
-        lowered = lower(self.used, loaded.signature, facts, uncertain=uncertain, final=True)
+        lowered = lower(
+            self.used, loaded.signature, facts, uncertain=uncertain, final=True, divided=world.divided
+        )
         return _Lowered(lowered, resting)
 
     def _resting(self, weighted: Sequence[str]) -> dict[str, str]:

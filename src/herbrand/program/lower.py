@@ -29,11 +29,11 @@ import numpy as np
 
 from herbrand.errors import BudgetError, LanguageError, Span
 from herbrand.facts.domain import Domain
-from herbrand.facts.facts import Facts
+from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.formulas import Atom, Comparison, Constant, Exists, Formula, Term, ValueIn, ValueIs
 from herbrand.language.names import shown_name
 from herbrand.language.scope import Renaming, conditions_with, free_names, variable_types, with_terms
-from herbrand.language.signature import Signature
+from herbrand.language.signature import Predicate, Signature
 from herbrand.language.syntax import (
     Choice,
     Hard,
@@ -46,7 +46,8 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.expansion import Expansion, expanded
-from herbrand.program.normal_form import Case, cases, shorter_cases
+from herbrand.program.named_parts import Naming, Part, in_parts
+from herbrand.program.normal_form import MOST_CASES, Case, ManyCasesError, cases, shorter_cases
 from herbrand.program.program import (
     FALSE,
     TRUE,
@@ -67,6 +68,10 @@ MOST_WEIGHT = 1e9
 """Beside a larger weight the rounding error of exact probabilities would exceed 1e-7."""
 
 
+MOST_UNDIVIDED = 200
+"""Cases from which parts of a formula may get atoms of their own, if no atom occurs twice; parts that share
+atoms are no narrower than the whole."""
+
 MOST_FACTORS = 2000
 """Most different numbers that may multiply a weight, since each of them makes templates."""
 
@@ -79,6 +84,7 @@ def lower(
     uncertain: Sequence[Choice | Rule] = (),
     unsettled: Collection[str] = (),
     final: bool = False,
+    divided: bool = False,
 ) -> Program:
     """The program that a theory means over these facts; bounds and rules are left to their engines.
 
@@ -87,14 +93,16 @@ def lower(
     the rules that depend on them. ``unsettled``: predicates of a closed world whose atoms may take any degree
     of truth between false and true, so that no such atom may occur twice in a template. ``final``: the
     program keeps these facts, so formulas that the rows of observed predicates decide need no templates.
+    ``divided``: formulas of too many cases get atoms for their parts, of predicates that only the program
+    has.
     """
     absent = AbsentRows(signature, facts, unsettled) if final and parts is None else None
     program = Program(signature, facts, theory.statements, (), (), tuple(uncertain), theory.tables)
-    lowering = _Lowering(program, parts, unsettled, absent)
+    lowering = _Lowering(program, parts, unsettled, absent, Naming() if divided else None)
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
-    return replace(program, weights=tuple(lowering.weights), templates=tuple(lowering.templates))
+    return replace(lowering.program, weights=tuple(lowering.weights), templates=tuple(lowering.templates))
 
 
 def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
@@ -107,12 +115,14 @@ def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:
 @dataclass
 class _Lowering:
     """Collects weights and templates of statements in the terms of ``program``, whose own templates it does
-    not read; ``add`` is called once for each statement."""
+    not read; ``add`` is called once for each statement. ``naming``: for parts of formulas of too many cases,
+    whose predicates are added to the program."""
 
     program: Program
     parts: Callable[[Formula], Iterable[Formula]] | None = None
     unsettled: Collection[str] = ()
     absent: AbsentRows | None = None
+    naming: Naming | None = None
 
     def __post_init__(self) -> None:
         self.weights: list[Weight] = []
@@ -178,6 +188,14 @@ class _Lowering:
             self.weights.append(Weight(float(weight)))
         return len(self.weights) - 1
 
+    def declare(self, part: Part, types: Mapping[str, str]) -> None:
+        """Add the predicate of a part to the program; its atoms are latent."""
+        name, own = part.atom.predicate, tuple(types[name] for name in free_names([part.atom]))
+        signature = self.program.signature.with_predicate(Predicate(name, own, computed=True), {})
+        tables = {**self.program.facts.tables, name: FactTable.empty(len(own), "open")}
+        facts = replace(self.program.facts, tables=tables)
+        self.program = replace(self.program, signature=signature, facts=facts)
+
     def latent_value_count(self, predicate: str) -> int | None:
         if not self.program.is_open(predicate) and predicate not in self.unsettled:
             return None
@@ -238,6 +256,26 @@ class _Scope:
 
         They are the cases of the formula, or 1 minus the cases of its negation.
         """
+        naming = self.lowering.naming
+        try:
+            decided = _cases(formula, weight, MOST_CASES if naming is None else MOST_UNDIVIDED)
+        except ManyCasesError:
+            if naming is None:
+                raise
+            formula, parts = in_parts(formula, naming)
+            for part in parts:
+                yield from self._tied(part)
+            decided = _cases(formula, weight)
+        yield from self._of_cases(decided, whole, weight, weight_arguments)
+
+    def _of_cases(
+        self,
+        decided: tuple[Sequence[Case], bool],
+        whole: Formula,
+        weight: int | None,
+        weight_arguments: tuple[Argument, ...],
+    ) -> Iterator[Template]:
+        """Yield the pieces of a formula with these cases, in which it is true, or false."""
         variables = tuple((name, self.types[name]) for name in free_names((whole, *self.where)))
 
         def pieces(cases: Sequence[Case], sign: int) -> Iterator[Template]:
@@ -249,15 +287,23 @@ class _Scope:
                         conjunction, weight, sign, by, self.number, self.formula, instance, variables
                     )
 
-        if weight is None:
-            yield from pieces(cases(formula, False), 1)
+        listed, holds = decided
+        if weight is None:  # what is forbidden has no sign
+            yield from pieces(listed, 1)
             return
-        listed, holds = shorter_cases(formula)
         # w · formula = w - w · (cases in which it is false). The constant w is kept, as the log-partition
         # needs it.
         if not holds:
             yield from pieces([()], 1)
         yield from pieces(listed, 1 if holds else -1)
+
+    def _tied(self, part: Part) -> Iterator[Template]:
+        """Yield templates that forbid an atom to differ from the part that it stands for."""
+        lowering = self.lowering
+        lowering.declare(part, self.types)
+        scope = replace(self, where=(), formula=lowering.formulas)
+        lowering.formulas += 1
+        yield from scope._of_cases(_cases(part.tie, None), part.tie, None, ())
 
     def conjunctions(
         self,
@@ -358,6 +404,13 @@ class _Scope:
         index = self.lowering.program.domain(type_name).index_of(term.value)
         assert index is not None, f"{term.value!r} is not in the domain of {type_name}"
         return index
+
+
+def _cases(formula: Formula, weight: int | None, most_apart: int = MOST_CASES) -> tuple[Sequence[Case], bool]:
+    """Cases in which a formula is true, or false, and which of the two; false for a hard one."""
+    return (
+        (cases(formula, False, most_apart), False) if weight is None else shorter_cases(formula, most_apart)
+    )
 
 
 def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]) -> Conjunction | None:

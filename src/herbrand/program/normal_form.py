@@ -55,33 +55,50 @@ MOST_LEAVES = 16
 """Most leaves of a formula that may be summed by a table of their truth values in place of its cases."""
 
 
-def cases(formula: Formula, truth: bool) -> list[Case]:
+def cases(formula: Formula, truth: bool, most_apart: int = MOST_CASES) -> list[Case]:
     """The disjoint cases in which a formula has the wanted truth value."""
-    return _listed(simplified(plain(formula)), truth, formula.span)
+    return _listed(simplified(plain(formula)), truth, formula.span, most_apart)
 
 
-def _listed(simple: Formula, truth: bool, span: Span | None) -> list[Case]:
-    """List the cases of a simplified formula; raise UnsupportedError with the ``span`` if they are too
-    many."""
-    cases = list(islice(_decided(simple, truth), MOST_CASES + 1))
-    if len(cases) > MOST_CASES:
-        raise UnsupportedError(
-            f"the formula falls into more than {MOST_CASES:,} cases",
+class ManyCasesError(UnsupportedError):
+    """A formula falls into too many cases."""
+
+
+def _listed(simple: Formula, truth: bool, span: Span | None, most_apart: int) -> list[Case]:
+    """List the cases of a simplified formula; raise ManyCasesError with the ``span`` if they are more than
+    ``MOST_CASES``, or than ``most_apart`` where no leaf occurs twice."""
+    most = min(most_apart, MOST_CASES)
+    certain = _count(simple, truth) > most and _no_leaf_occurs_twice(simple)
+    cases = [] if certain else list(islice(_decided(simple, truth), MOST_CASES + 1))
+    if certain or len(cases) > MOST_CASES:
+        raise ManyCasesError(
+            f"the formula falls into more than {most:,} cases",
             span=span,
             hint="name its parts by predicates of their own, tied by 'hard: part(x) <=> ...'",
         )
     return cases
 
 
-def shorter_cases(formula: Formula) -> tuple[list[Case], bool]:
+def _count(formula: Formula, truth: bool) -> int:
+    """The number of cases where no leaf occurs twice, as then none is decided by another."""
+    true, false = case_counts(formula)
+    return true if truth else false
+
+
+def _no_leaf_occurs_twice(formula: Formula) -> bool:
+    leaves = [part for part in walk(formula) if isinstance(part, Leaf)]
+    return len(set(leaves)) == len(leaves)
+
+
+def shorter_cases(formula: Formula, most_apart: int = MOST_CASES) -> tuple[list[Case], bool]:
     """The cases for true or for false, whichever are fewer, and which of the two. The second list is not
     computed if the first, which is likely the shorter, has one case at most."""
     simple = simplified(plain(formula))
     likely = isinstance(simple, And)  # a conjunction is true in one case, false in many
-    cases = _listed(simple, likely, formula.span)
+    cases = _listed(simple, likely, formula.span, most_apart)
     if len(cases) <= 1:
         return cases, likely
-    others = _listed(simple, not likely, formula.span)
+    others = _listed(simple, not likely, formula.span, most_apart)
     true, false = (cases, others) if likely else (others, cases)
     return (true, True) if len(true) < len(false) else (false, False)
 
@@ -93,7 +110,7 @@ def case_count(formula: Formula) -> int:
     >>> case_count(parse_formula("a and b and c => d")), case_count(parse_formula("a xor b xor c xor d"))
     (1, 8)
     """
-    return min(_case_counts(plain(formula)))
+    return min(case_counts(plain(formula)))
 
 
 def has_many_cases(formula: Formula) -> bool:
@@ -112,9 +129,10 @@ def refuse_many_cases(formulas: Iterable[Formula]) -> None:
         )
 
 
-def _case_counts(formula: Formula) -> tuple[int, int]:
-    """Numbers of cases for true and for false when one operand after the other is decided."""
-    counts = [_case_counts(part) for part in children(formula)]
+def case_counts(formula: Formula) -> tuple[int, int]:
+    """Numbers of cases of a plain formula for true and for false, when one operand after the other is
+    decided."""
+    counts = [case_counts(part) for part in children(formula)]
     match formula:
         case Not():
             return counts[0][1], counts[0][0]

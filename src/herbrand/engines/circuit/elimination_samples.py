@@ -130,7 +130,7 @@ def _joined(tables: Sequence[LogTable], place: Sequence[int]) -> LogTable:
 
 @dataclass(frozen=True, eq=False)
 class EliminationSamples:
-    """Sampler of a program without choices. ``atoms``: each latent atom, by its axis."""
+    """Sampler of a program without choices. ``atoms``: each latent atom that a text can name, by its axis."""
 
     engine: ClassVar[str] = "exact"
     summed_out: SummedOut
@@ -150,8 +150,11 @@ class EliminationSamples:
         summed_out = SummedOut.of(graph, budget, most)
         if summed_out is None or summed_out.total == -math.inf:
             return None
-        latent = grounded.atoms
-        return cls(summed_out, {axis: drawn_atom(program, *latent.row(axis)) for axis in range(latent.count)})
+        latent, named = grounded.atoms, program.signature.named
+        rows = ((axis, *latent.row(axis)) for axis in range(latent.count))
+        return cls(
+            summed_out, {axis: drawn_atom(program, name, row) for axis, name, row in rows if name in named}
+        )
 
     def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
         """Draw ``count`` independent worlds."""

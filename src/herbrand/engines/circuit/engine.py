@@ -381,6 +381,8 @@ class _Trial:
             return Cost(guarantee=Guarantee.EXACT)
         if self.question.most_probable or not self.program.states_laws:
             return _only_by_name("only compiling shows how large its circuit becomes")
+        if self.question.explained:
+            return _only_by_name("it explains by choices alone")
         try:
             if cell_count(self.program) > TRIED_ROWS:
                 return _only_by_name("its tables have many cells")

@@ -1,0 +1,114 @@
+"""Formulas of too many cases, divided into parts that have atoms of their own.
+
+Each part is tied to its atom by an equivalence that always holds. The atom's truth value thus follows from
+the others', so that no world is added and none changes its weight.
+
+>>> from herbrand.language.parse import parse_formula
+>>> from herbrand.language.show import show_formula
+>>> parity = parse_formula(" xor ".join(f"a{number}" for number in range(8)))
+>>> divided, parts = in_parts(parity, Naming(), most=10)
+>>> for part in parts:
+...     print(part.atom.predicate.split("`")[1], "  ", show_formula(part.formula))
+part 1    a0 xor a1 xor a2
+part 2    a3 xor a4 xor a5
+part 3    a6 xor a7
+>>> show_formula(divided)
+'a0 xor a1 xor a2 xor a3 xor a4 xor a5 xor a6 xor a7'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from herbrand.language.formulas import (
+    And,
+    Atom,
+    Formula,
+    Leaf,
+    Not,
+    Or,
+    Variable,
+    Xor,
+    children,
+    with_children,
+)
+from herbrand.language.names import placeholder
+from herbrand.language.scope import free_variables, with_terms, written
+from herbrand.language.show import show_formula
+from herbrand.program.normal_form import case_counts, plain
+
+MOST_OF_A_PART = 64
+"""Cases of a part, for true and for false together."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a formula, and the atom that stands for it."""
+
+    atom: Atom
+    formula: Formula
+
+    @property
+    def tie(self) -> Formula:
+        """What always holds: the atom is as true as the part."""
+        return Not(Xor((self.atom, self.formula)))
+
+
+@dataclass
+class Naming:
+    """Names for parts, each given once. They show as the text of the part."""
+
+    numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def named(self, formula: Formula) -> Part:
+        variables = free_variables(formula)
+        marked = {name: Variable(placeholder(at, written(name))) for at, name in enumerate(variables)}
+        text = show_formula(with_terms(formula, marked))
+        return Part(Atom(f"`part {next(self.numbers)}`{text}", tuple(variables.values())), formula)
+
+
+def in_parts(formula: Formula, naming: Naming, most: int = MOST_OF_A_PART) -> tuple[Formula, list[Part]]:
+    """The formula over atoms of its parts, and these parts, each over atoms of others before it."""
+    dividing = _Dividing(naming, most)
+    return dividing.small(plain(formula)), dividing.parts
+
+
+@dataclass
+class _Dividing:
+    naming: Naming
+    most: int
+    parts: list[Part] = field(default_factory=list)
+
+    def small(self, formula: Formula) -> Formula:
+        """The formula with atoms for so many parts that few cases are left."""
+        whole = with_children(formula, [self.small(part) for part in children(formula)])
+        while not self._is_small(whole) and isinstance(whole, And | Or | Xor):
+            whole = type(whole)(tuple(map(self._named, self._groups(whole))))
+        return whole
+
+    def _is_small(self, formula: Formula) -> bool:
+        return sum(case_counts(formula)) <= self.most
+
+    def _groups(self, whole: And | Or | Xor) -> list[Formula]:
+        """As many operands in a row as have few cases, joined; again and again."""
+        groups: list[list[Formula]] = []
+        for operand in whole.operands:
+            joined = [*groups[-1], operand] if groups else [operand]
+            if len(joined) > 1 and self._is_small(type(whole)(tuple(joined))):
+                groups[-1] = joined
+            else:
+                groups.append([operand])
+        return [self._joined(whole, group) for group in groups]
+
+    @staticmethod
+    def _joined(whole: And | Or | Xor, group: Sequence[Formula]) -> Formula:
+        return group[0] if len(group) == 1 else type(whole)(tuple(group))
+
+    def _named(self, formula: Formula) -> Formula:
+        if isinstance(formula, Leaf):
+            return formula
+        part = self.naming.named(formula)
+        self.parts.append(part)
+        return part.atom
