@@ -171,3 +171,23 @@ def test_what_is_missing_is_named() -> None:
         hb.LinkClassifier("1: smokes(x)").fit([("a",)], [1])
     with pytest.raises(ValueError, match="smokes has 1 argument, and a row of X has 2"):
         hb.LinkClassifier("1: smokes(x)", target="smokes").fit([("a", "b")], [1])
+
+
+@pytest.mark.parametrize("row", [(None, "b"), (float("nan"), "b")])
+def test_an_empty_cell_of_a_row_is_refused_with_its_place(row: tuple[object, str]) -> None:
+    """A frame of text has NaN where a cell is empty."""
+    rows = [("r0", "r1"), ("r0", "r1"), row]
+    for X in (rows, pd.DataFrame(rows), np.array(rows, object)):
+        with pytest.raises(hb.HerbrandError, match=r"X, row 3: column 1 is empty; .* of type 'record'"):
+            links().fit(X, [True, True, False])
+        with pytest.raises(hb.HerbrandError, match=r"X, row 3: column 1 is empty; .* of type 'record'"):
+            links().fit(PAIRS, LABELS).predict(X)
+
+
+def test_constants_of_other_kinds_are_refused_with_their_place() -> None:
+    with pytest.raises(hb.HerbrandError, match=r'X, row 2: 1 is a number, but "a" \(X, row 1\) is text'):
+        links().fit([("a", "b"), (1, "c")], [True, False])
+    with pytest.raises(hb.HerbrandError, match=r"X, row 1: column 1 holds .* which is no constant"):
+        links().fit(PAIRS, LABELS).predict([(["a"], "b")])
+    with pytest.raises(hb.HerbrandError, match='X to predict, row 1: 1 is a number, but "r0"'):
+        links().fit(PAIRS, LABELS).predict([(1, 2)])

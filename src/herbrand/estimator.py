@@ -26,8 +26,11 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from herbrand.errors import UnsupportedError, counted
+from herbrand.errors import FactsError, UnsupportedError, counted
+from herbrand.facts.column import ABSENT
+from herbrand.facts.place import Place
 from herbrand.facts.source import FactSource, fact_sources
+from herbrand.facts.sources.memory import python_array, python_columns
 from herbrand.language.check import check
 from herbrand.language.files import read
 from herbrand.language.names import moment, shown_name
@@ -40,7 +43,7 @@ from herbrand.options.keywords import InferOptions, LearnOptions
 from herbrand.options.kinds import Flag, Text
 
 Row = tuple[Value, ...]
-ASKED = "asked for"
+ASKED = "X to predict"
 """Predicate that lists the rows to predict, so that their constants belong to the types."""
 
 
@@ -155,7 +158,10 @@ class LinkClassifier:
         stated = fact_sources(self.facts)
         if not labels:
             return stated
-        columns = {f"argument {place}": list(each) for place, each in enumerate(zip(*labels, strict=True))}
+        columns = {
+            f"argument {place}": python_array(list(each))
+            for place, each in enumerate(zip(*labels, strict=True))
+        }
         table = pa.table({**columns, "truth": list(labels.values())})
         return (*stated, *fact_sources({self.target: table}))
 
@@ -184,13 +190,30 @@ class LinkClassifier:
 
     def _rows(self, X: Any, signature: Signature) -> list[Row]:
         """The rows of ``X``, constants in the one form that facts give them."""
-        calendars = [signature.types[name].calendar for name in signature.predicate(self.target).types]
+        types = signature.predicate(self.target).types
+        calendars = [signature.types[name].calendar for name in types]
         rows, arity = _rows(X), len(calendars)
         for row in rows:
             if len(row) != arity:
                 takes = counted(arity, "argument")
                 raise ValueError(f"{self.target} has {takes}, and a row of X has {len(row)}")
-        return [tuple(map(_constant, row, calendars)) for row in rows]
+        rows = [tuple(map(_constant, row, calendars)) for row in rows]
+        if rows:
+            _refuse_what_is_no_constant(rows, types)
+        return rows
+
+
+def _refuse_what_is_no_constant(rows: Sequence[Row], types: Sequence[str]) -> None:
+    """Raises an error with the row of ``X`` for empty cells and values that are no constants."""
+    columns = python_columns([list(column) for column in zip(*rows, strict=True)], types, _place)
+    for number, (column, name) in enumerate(zip(columns, types, strict=True), start=1):
+        for row in np.flatnonzero(column.codes == ABSENT)[:1].tolist():
+            message = f"column {number} is empty; expected a constant of type '{name}'"
+            raise FactsError(_place(row).mistake(message))
+
+
+def _place(row: int) -> Place:
+    return Place("X", row + 1)
 
 
 def _each_once(rows: Sequence[Row], labels: Sequence[bool]) -> dict[Row, bool]:

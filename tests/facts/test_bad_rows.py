@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import herbrand as hb
 from herbrand.language.parse import parse_theory
 from herbrand.language.signature import Predicate, Signature, Type
 from herbrand.language.syntax import FactRows
@@ -57,6 +58,21 @@ BAD = [
         "  if they are numbers, declare `type person = number`",
     ),
     (
+        {"friends": [("a", "b"), (float("nan"), "c")]},
+        "friends, row 2: column 1 is empty; expected a constant of type 'person'",
+    ),
+    (
+        {"friends": [(float("nan"), "b"), ("a", "b"), (1, "c")]},
+        'friends, row 3: 1 is a number, but "a" (friends, row 2) is text; '
+        "the constants of type 'person' must be all text or all numbers\n"
+        "  if they are numbers, declare `type person = number`",
+    ),
+    (
+        {"friends": [{"a": "x", "b": "y"}]},
+        "friends, row 1: 1 value where 2 are expected\n"
+        "  a dict is no row: give its values as a tuple, or a DataFrame of the rows",
+    ),
+    (
         {"born": [("a", 1990), ("b", float("nan"))]},
         "born, row 2: column 2 holds nan; a constant is text or a finite number",
     ),
@@ -68,6 +84,20 @@ BAD = [
     ({"frends": [("a", "b")]}, "frends: there is no predicate 'frends'\n  did you mean 'friends'?"),
     ({"frends": []}, "frends: there is no predicate 'frends'\n  did you mean 'friends'?"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("calendar", "example"),
+    [("date", "2026-11-22"), ("time", "2026-11-22T00:00:00, to the microsecond")],
+)
+def test_a_number_where_a_type_holds_dates(calendar: str, example: str) -> None:
+    theory = hb.parse(f"type day = {calendar}\npredicate due(order, day)\n1: due(x, d)")
+    with pytest.raises(hb.HerbrandError) as refused:
+        hb.Model(theory, {"due": [("a", 20261122)]}).infer()
+    expected = (
+        f"due, row 1: 20261122 in column 2 is a number; type 'day' holds {calendar}s\n  such as {example}"
+    )
+    assert str(refused.value) == expected
 
 
 def test_a_large_whole_number_that_a_float_holds_may_stand_beside_fractions() -> None:

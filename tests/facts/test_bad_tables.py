@@ -165,6 +165,17 @@ def test_numbers_of_more_than_64_bits(tmp_path):
     )
 
 
+def test_a_pandas_frame_whose_index_is_no_column():
+    """Grouping moves columns into the index."""
+    pairs = pd.DataFrame({"a": ["x", "x"], "b": ["y", "z"], "truth": [True, True]})
+    hint = "\n  the index ('a', 'b') is no column; reset_index() makes it one"
+    assert message({"friends": pairs.groupby(["a", "b"]).min()}).endswith(f"{AT_MOST}{hint}")
+    assert message({"friends": pairs.set_index("a")[["b"]]}).endswith(
+        "the index ('a') is no column; reset_index() makes it one"
+    )
+    assert message({"friends": pairs[["a"]]}).endswith(AT_MOST)
+
+
 def test_a_pandas_column_of_objects():
     frame = pd.DataFrame({"a": ["x", 1, float("nan")], "b": ["y", "z", "w"]})
     assert message({"friends": frame}) == (

@@ -44,6 +44,12 @@ BAD = [
         "\n  a first row must name the columns, such as: person, person, truth",
     ),
     (
+        "smokes.csv",
+        "person, Probability\nanna,0.5\n",
+        f"smokes.csv: 2 columns, but 'smokes' takes 1 column (person) {AT_MOST}"
+        "\n  name the last column 'probability', not \" Probability\"",
+    ),
+    (
         "friends.csv",
         "person,weight\nanna,bob\n",
         "friends.csv: 2 columns ('person', 'weight'), but 'friends' takes 2 columns (person, person) "

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import sqlite3
 from pathlib import Path
 
 import pandas as pd
@@ -79,6 +80,9 @@ def test_missing_and_unknown_files(folder):
     missing = folder / "smoke.csv"
     assert refusal(missing) == f"there is no file '{missing}'\n  did you mean '{folder / 'smokes.csv'}'?"
     assert refusal("nowhere/at/all.csv") == "there is no file 'nowhere/at/all.csv'"
+    assert refusal(folder / "smo*.csv") == (
+        f"there is no file '{folder / 'smo*.csv'}'\n  patterns are not expanded: name each file, or a folder"
+    )
     assert refusal(folder / "README.md") == (
         f"'{folder / 'README.md'}' has no ending that says how to read it\n"
         f"  convert it to CSV or Parquet; known are {ENDINGS}, "
@@ -213,12 +217,32 @@ def test_a_theory_of_facts_alone():
     )
 
 
+def test_names_of_files_as_constants_are_noted(tmp_path, monkeypatch):
+    """A list is rows, not files: the names of files became persons without a word."""
+    monkeypatch.chdir(tmp_path)
+    Path("more.csv").write_text("anna\n")
+    model = hb.Model(hb.parse("1: smokes(x)"), {"smokes": ["more.csv"]})
+    model.infer()
+    assert (
+        'smokes: "more.csv" was taken as a constant, though there is such a file; '
+        'to read files, name the table of each: ["smokes=more.csv", ...]'
+    ) in model.notes
+    other = hb.Model(hb.parse("1: smokes(x)"), {"smokes": ["other.csv"]})
+    other.infer()
+    assert not any("other.csv" in note for note in other.notes)
+
+
 def test_values_that_are_no_facts():
     alone = '\n  name its predicate: {"friends": ...}'
     assert refusal(3) == f"facts cannot be taken from an int alone{alone}"
     assert refusal([("a", "b")]) == f"facts cannot be taken from a list alone{alone}"
     assert refusal(pd.DataFrame()) == f"facts cannot be taken from a DataFrame alone{alone}"
     assert refusal(pa.table({})) == f"facts cannot be taken from a Table alone{alone}"
+    both = 'name tables and paths in one mapping: {"friends": ..., "smokes": "smokes.csv"}'
+    assert refusal(["friends.csv", {"smokes": ["a"]}]).endswith(f"a list alone\n  {both}")
+    with sqlite3.connect(":memory:") as connection:
+        given = "give the path of the database's file, or a connection of DuckDB"
+        assert refusal(connection) == f"facts cannot be taken from a Connection alone\n  {given}"
     assert refusal({"smokes": {"a": 0.7}}).startswith("facts of 'smokes' cannot be taken from a dict\n")
     assert refusal({"friends": 3}) == (
         "facts of 'friends' cannot be taken from an int\n"

@@ -21,7 +21,7 @@ from herbrand.errors import FactsError, Mistake, nearest
 from herbrand.facts.column import ABSENT, Column
 from herbrand.facts.domain import Domain, arrays_of, one_number_type
 from herbrand.facts.place import Place, mixed_mistake, shown
-from herbrand.facts.table_claims import Claims, rows_with
+from herbrand.facts.table_claims import Claims, rows_with, such_as
 from herbrand.language.signature import Kind, Type, kind_of
 from herbrand.language.syntax import Value
 
@@ -128,6 +128,8 @@ def _other_kind(use: Use, declared: Type) -> Mistake:
     if use.kind == "number":
         given, hint = "is a number", f"if they are numbers, declare `type {declared.name} = number`"
     holds = "numbers" if declared.kind == "number" else "text"
+    if declared.calendar is not None:
+        holds, hint = f"{declared.calendar}s", such_as(declared.calendar)
     message = f"{shown(constant)} in column {use.number + 1} {given}; type '{declared.name}' holds {holds}"
     return place.mistake(message, "" if declared.values else hint)
 

@@ -92,9 +92,17 @@ def fact_sources(facts: Any = None) -> tuple[FactSource, ...]:
         case Sequence() if all(isinstance(part, str | os.PathLike | FactSource) for part in facts):
             named = frozenset(filter(None, map(_named_place, facts)))
             return _each_once(source for part in facts for source in _of_part(part, named))
-    raise FactsError(
-        f"facts cannot be taken from {_kind(facts)} alone", hint='name its predicate: {"friends": ...}'
-    )
+    raise FactsError(f"facts cannot be taken from {_kind(facts)} alone", hint=_how_to_give(facts))
+
+
+def _how_to_give(facts: Any) -> str:
+    """Advice for facts that are neither named tables nor paths."""
+    parts = facts if isinstance(facts, list | tuple) else [facts]
+    if any(isinstance(part, str | os.PathLike) for part in parts):
+        return 'name tables and paths in one mapping: {"friends": ..., "smokes": "smokes.csv"}'
+    if type(facts).__name__ == "Connection":
+        return "give the path of the database's file, or a connection of DuckDB"
+    return 'name its predicate: {"friends": ...}'
 
 
 def _each_once(sources: Iterable[FactSource]) -> tuple[FactSource, ...]:
@@ -324,7 +332,8 @@ def _refuse_equal_names(files: Sequence[Path]) -> None:
 def _of_file(path: Path, predicate: str | None = None) -> FactSource:
     ending, name = _ending(path)
     if not path.is_file():
-        raise FactsError(_missing(path), hint=similar_file(path))
+        pattern = any(sign in path.name for sign in "*?[")
+        raise FactsError(_missing(path), hint=_NO_PATTERN if pattern else similar_file(path))
     if _is_database(path):
         return (_duckdb if ending == ".duckdb" else _sqlite)(path, predicate)
     if ending in fact_endings():  # such a file names its predicates itself
@@ -333,6 +342,9 @@ def _of_file(path: Path, predicate: str | None = None) -> FactSource:
         return TABLE_READERS[ending](predicate or name, path)
     endings = ", ".join([*TABLE_READERS, *fact_endings(), *DATABASES])
     raise FactsError(_unknown(path), hint=f"{_readable(path)}; known are {endings}")
+
+
+_NO_PATTERN = "patterns are not expanded: name each file, or a folder"
 
 
 def _missing(path: Path) -> str:

@@ -255,6 +255,9 @@ def _width_hint(table: OpenTable, predicate: Predicate) -> str:
     expected = len(predicate.column_types)
     if table.width == expected:  # a special name heads a column of its own: the first row may be data
         return table.hint
+    last = next(reversed(table.names or table.first_cells), "")
+    if last not in MARKS and last.strip().lower() in MARKS:
+        return f"name the last column '{last.strip().lower()}', not {shown(last)}"
     if len({*MARKS} & {*(table.names or ())}) > 1:
         return "leave out all of truth, probability and weight but one"
     if table.hint and not table.names and table.width == expected + 1:

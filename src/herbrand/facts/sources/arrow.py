@@ -21,7 +21,7 @@ from herbrand.facts.address import Selection
 from herbrand.facts.column import Interned, decoded, dictionary_column
 from herbrand.facts.place import Place
 from herbrand.facts.sources.base import FactSource, FileSource, OpenTable, Reading
-from herbrand.facts.sources.memory import FINER, python_columns
+from herbrand.facts.sources.memory import FINER, is_nan, python_columns
 from herbrand.facts.sources.stored import not_constants, stored_table, unreadable
 from herbrand.facts.store import Progress, Store
 
@@ -40,13 +40,15 @@ class ArrowData(FactSource):
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             known = reading.predicates.get(self.name)
             raise self._refused(data, error, known.column_types if known else ()) from None
-        return [ArrowTable(self.name, self.name, _without_index(table), store)]
+        opened = ArrowTable(self.name, self.name, _without_index(table), store)
+        opened.width_hint = _named_index(data)
+        return [opened]
 
     def _refused(self, data: Any, error: Exception, types: Sequence[str]) -> FactsError:
         """Error for data that Arrow refused; for a pandas column of objects it names the rows at fault."""
         columns = [list(data[name]) for name in getattr(data, "columns", ())][: len(types)]
         try:
-            cells = [list(map(_none_if_nan, column)) for column in columns]
+            cells = [[None if is_nan(value) else value for value in column] for column in columns]
             python_columns(cells, types[: len(cells)], lambda row: Place(self.name, row + 1))
         except FactsError as wrong:
             return wrong
@@ -61,9 +63,11 @@ def _framed(data: Any) -> Any:
     return data.to_frame("") if hasattr(data, "to_frame") else data
 
 
-def _none_if_nan(value: Any) -> Any:
-    """None for ``nan``, which is the missing value in a pandas column of objects."""
-    return None if isinstance(value, float) and value != value else value
+def _named_index(data: Any) -> str:
+    """Advice for a frame of pandas whose index has names, as after grouping: it is no column."""
+    names = [name for name in getattr(getattr(data, "index", None), "names", ()) if name is not None]
+    named = ", ".join(repr(str(name)) for name in names)
+    return f"the index ({named}) is no column; reset_index() makes it one" if names else ""
 
 
 def _without_index(table: pa.Table) -> pa.Table:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -131,9 +132,22 @@ class PythonRows(FactSource):
     def open(self, store: Store, reading: Reading) -> Sequence[OpenTable]:
         if not self.rows:
             return [reading.empty(self.name, self.name)]
+        if _is_file(self.rows[0]):
+            reading.note(_file_as_constant(self.name, self.rows[0]))
         known = reading.predicates.get(self.name)
         width = len(known.column_types) if known else len(_as_row(self.rows[0]))
         return [_PythonTable(self.name, self.rows, width)]
+
+
+def _is_file(row: Any) -> bool:
+    return isinstance(row, str) and bool(os.path.splitext(row)[1]) and os.path.isfile(row)
+
+
+def _file_as_constant(predicate: str, path: str) -> str:
+    return (
+        f"{predicate}: {shown(path)} was taken as a constant, though there is such a file; "
+        f'to read files, name the table of each: ["{predicate}={path}", ...]'
+    )
 
 
 class _PythonTable(OpenTable):
@@ -159,7 +173,8 @@ class _PythonTable(OpenTable):
 
     def _wrong_width(self, place: int, rows: Sequence[tuple[Any, ...]]) -> Mistake:
         given, are = counted(len(rows[place]), "value"), "is" if self.width == 1 else "are"
-        return self.place(place).mistake(f"{given} where {self.width} {are} expected")
+        hint = _NO_ROW if rows[place] and isinstance(rows[place][0], Mapping) else ""
+        return self.place(place).mistake(f"{given} where {self.width} {are} expected", hint)
 
 
 def mark(rows: object) -> str:
@@ -178,6 +193,7 @@ def _as_row(row: Any) -> tuple[Any, ...]:
 
 
 _CONSTANT = "a constant is text or a number"
+_NO_ROW = "a dict is no row: give its values as a tuple, or a DataFrame of the rows"
 _DATES_ALONE = "dates are taken where a column holds nothing else; as text they are value.isoformat()"
 FINER = "moments are kept to the microsecond: round them"
 _NUMBER_TYPES = frozenset({int, float})
@@ -231,10 +247,17 @@ def python_array(column: list[Any]) -> pa.Array:
         if any(map(_is_finer, column)):
             raise ValueError(FINER)
         return constants(pa.array(column))
+    if str in kinds and any(map(is_nan, column)):
+        return python_array([None if is_nan(value) else value for value in column])
     plain = [_plain(value) for value in column]
     if set(map(type, plain)) == set(map(type, column)):
         raise TypeError("neither text nor numbers alone")
     return python_array(plain)
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a value is ``nan``, which beside texts is the empty cell of a data frame."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 _LARGEST_EXPONENT = 400
@@ -287,9 +310,10 @@ def wrong_constants(
 
         return rows_at_fault(place(wrong[0]).table, wrong, mistake)
     texts = [i for i, value in enumerate(column) if isinstance(value, str)]
-    numbers = [i for i, value in enumerate(column) if value is not None and not isinstance(value, str)]
     if not texts:
         return _inexact(column, number, place)
+    numbers = [i for i, value in enumerate(column) if not (value is None or isinstance(value, str))]
+    numbers = [i for i in numbers if not is_nan(column[i])]
     text, other = texts[0], numbers[0]
     return [mixed_mistake(type_name, (column[text], place(text)), (column[other], place(other)))]
 
