@@ -59,6 +59,14 @@ def test_facts_are_variables_of_several_kinds(shell: Any, tmp_path: Any) -> None
     assert (len(whole), len(named), len(path)) == (2, 3, 2)
 
 
+@pytest.mark.parametrize("given", ["freinds", "friends=freinds"])
+def test_a_misspelt_variable_is_not_taken_for_a_file_alone(shell: Any, given: str) -> None:
+    expected = "there is no variable and no file 'freinds'\n  did you mean 'friends'?"
+    with pytest.raises(UsageError) as refused:
+        cell(shell, f"infer --facts {given}")
+    assert str(refused.value).strip() == expected
+
+
 def test_engines_are_compared(shell: Any) -> None:
     found = cell(shell, "compare --facts friends --engine exact --engine bp --query smokes")
     assert list(found.answers) == ["exact", "bp"]

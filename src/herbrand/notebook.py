@@ -8,6 +8,7 @@ one again. Commands and options are those of the command line; ``--facts`` also 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.display import Pretty, display
 
-from herbrand.errors import HerbrandError
+from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.parse import parse_theory
 from herbrand.language.syntax import Theory
@@ -120,7 +121,14 @@ class HerbrandMagics(Magics):
                 "Connection"
             )
             return value if whole else {name: value}
+        self._refuse_unknown(place if equals else name)
         return {name: place} if equals else text
+
+    def _refuse_unknown(self, name: str) -> None:
+        """Raise an error for a word that names neither a variable nor a file."""
+        if name.isidentifier() and not os.path.exists(name):
+            visible = [known for known in self._namespace if not known.startswith("_")]
+            raise FactsError(f"there is no variable and no file '{name}'", hint=nearest(name, visible))
 
 
 def _answer(model: Model, command: str, given: dict[str, Any]) -> Any:
