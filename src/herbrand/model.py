@@ -223,9 +223,10 @@ class Model:
         within: Budget | None = None,
         **options: Unpack[InferOptions],
     ) -> Marginals:
-        """Marginal probabilities of latent atoms, or of what
-        is queried here or by the theory's file; with ``map`` the most probable world, or
-        the most probable values of some predicates and atoms, ``of``, with the rest summed out.
+        """Marginal probabilities of latent atoms, or of what is queried here or by the theory's file.
+
+        With ``map`` the most probable world, or the most probable values of some predicates and atoms,
+        ``of``, with the rest summed out.
 
         ``query``: predicates, atoms or formulas. ``given``: evidence for this call, such as ``not rain``.
         ``engine``: its name, or ``auto``. ``log_partition``: the log of the sum over worlds is wanted too.

@@ -30,6 +30,10 @@ def test_atoms_with_values_and_formulas_are_found() -> None:
     answer = MODEL.infer(["sky", 'word("a b") and p(3, 5)'])
     assert set(answer["sky"]) == {"blue", "grey"}
     assert answer['word("a b")and p(3,5)'] == answer['word("a b") and p(3, 5)']
+    every = MODEL.infer()
+    assert every['sky="blue"'] == every['sky = "blue"'] == every["sky"]["blue"]
+    assert 'sky = "blue"' in every and 'sky = "red"' not in every
+    assert all(every[row.text] == row.probability for row in every)
     drawn = MODEL.sample(30, seed=1)
     assert drawn.share('sky="blue"') == drawn.share('sky = "blue"')
 

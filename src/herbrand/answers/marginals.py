@@ -334,8 +334,8 @@ class Marginals(Sheet):
         return sum(map(len, self.tables)) + len(self.formulas)
 
     def __getitem__(self, name: str) -> Any:
-        """Table of a predicate, or the probability of an atom or a queried formula by its text, which need
-        not be as it is printed."""
+        """Table of a predicate, or the probability of an atom, of a value or of a queried formula by its
+        text, which need not be as it is printed; for a many-valued atom a dict by value."""
         tables = {table.predicate: table for table in self.tables if table.columns}
         if name in tables:
             return tables[name]
@@ -362,6 +362,7 @@ class Marginals(Sheet):
                 by_text[row.atom] = row.probability
             else:
                 by_text.setdefault(row.atom, {})[row.value] = row.probability
+                by_text[row.text] = row.probability
         return by_text
 
     def respelled(self, predicates: Mapping[str, str], formulas: Mapping[str, str]) -> Marginals:
