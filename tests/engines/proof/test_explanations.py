@@ -110,6 +110,11 @@ def test_the_trees_of_an_answer(goal: str, value: float, reasons: list[Tree]) ->
     assert told.remainder == 0.0 and told.engine == "proof"
 
 
+def test_the_subject_is_written_as_answers_are() -> None:
+    told = why('u( "a" )and not u("c")')
+    assert told.subject == 'u("a") and not u("c")' == told.to_dict()["subject"]
+
+
 def statements(reasons: Sequence[Reason]) -> list[str]:
     return [text for reason in reasons for text in (reason.statement, *statements(reason.parts))]
 

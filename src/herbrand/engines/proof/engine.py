@@ -26,7 +26,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.guarantee import Status
 from herbrand.budget import Budget
 from herbrand.engines.engine import Cost, Prepared
-from herbrand.engines.proof.goals import Goal, NarrowError, Shape
+from herbrand.engines.proof.goals import Goal, NarrowError, Shape, goal_text
 from herbrand.engines.proof.query import GoalAnswers, Proof
 from herbrand.engines.proof.request import FIXPOINT, Request
 from herbrand.engines.proof.table import Table
@@ -166,7 +166,8 @@ class ByProofs:
         ground = GroundProofs(state.rules.plans, request.budget, int(request.depth) + 2)
         graph, root = ground.of(state.rules.plans.with_goal(same.shape.clause), same.rows[0])
         note = "deeper proofs are not counted; allow more by --depth" if answer.truncated else ""
-        return _explanation(state.rules.program, str(goal).strip(), graph, root, weight, request.top, note)
+        text = goal_text(goal, state.rules.program)
+        return _explanation(state.rules.program, text, graph, root, weight, request.top, note)
 
     def _read(self, rules: Proof, goals: Goals) -> GoalsState:
         names = tuple(goals.bindings or ())

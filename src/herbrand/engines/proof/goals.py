@@ -47,6 +47,7 @@ from herbrand.language.formulas import unnegated, unvalued
 from herbrand.language.names import shown_name
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, written
+from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     And,
@@ -200,6 +201,11 @@ def read_goal(goal: str | Formula, program: HornProgram, inputs: Sequence[str] =
     if isinstance(formula, str):
         formula = with_own_names(_parsed(formula, signature.valued_names), signature)
     return _Reading(formula, program, inputs).goal()
+
+
+def goal_text(goal: str | Formula, program: HornProgram) -> str:
+    """The goal as the printer writes it, in the spelling of names that it was given in."""
+    return show_formula(_parsed(goal, program.signature.valued_names) if isinstance(goal, str) else goal)
 
 
 @lru_cache(maxsize=4096)
