@@ -48,6 +48,7 @@ class Interval:
     gap: float | None = 0.0
 
     def to_dict(self) -> dict[str, Any]:
+        """The interval in the JSON object of ``herbrand bound``."""
         return {
             "query": self.query,
             "lower": None if self.impossible else self.lower,

@@ -53,6 +53,7 @@ class Reason:
 
     @property
     def where(self) -> str:
+        """The constants of the statement's variables, as text."""
         return shown_where(self.grounding.items())
 
     def respelled(self, names: Mapping[str, str]) -> Reason:
@@ -61,6 +62,7 @@ class Reason:
         return replace(self, statement=respelled(self.statement, names), parts=parts)
 
     def to_dict(self) -> dict[str, Any]:
+        """The reason in the JSON object of ``herbrand explain``."""
         fields: dict[str, Any] = {
             "statement": self.statement,
             "grounding": dict(self.grounding),
@@ -247,6 +249,7 @@ class IntervalExplanation:
 
     @property
     def ends(self) -> tuple[Explanation, ...]:
+        """The explanations of the lower and the upper end."""
         return self.lower, self.upper
 
     def __iter__(self) -> Iterator[Explanation]:

@@ -136,11 +136,13 @@ class Sheet:
 
     @property
     @abstractmethod
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """The line above the table."""
 
     @property
     @abstractmethod
-    def heads(self) -> tuple[str, ...]: ...
+    def heads(self) -> tuple[str, ...]:
+        """Heads of the columns that are printed."""
 
     @abstractmethod
     def cells(self) -> Iterator[tuple[str, ...]]:
@@ -188,9 +190,11 @@ class Sheet:
         """Columns of values, not of texts."""
 
     def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a data frame of pandas, with the columns of ``to_arrow``."""
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
+        """The rows as a data frame of polars, with the columns of ``to_arrow``."""
         import polars  # only when the user has it
 
         frame = polars.from_arrow(self.to_arrow())

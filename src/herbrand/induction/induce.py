@@ -108,6 +108,7 @@ class Induced:
 
     @property
     def perfect(self) -> bool:
+        """Whether the rules make no error, in held-out worlds either."""
         return not self.errors and not self.held_out_errors
 
     @property

@@ -33,9 +33,11 @@ class Sample:
 
     @property
     def worlds(self) -> int:
+        """Number of worlds."""
         return len(self.target)
 
     def take(self, rows: torch.Tensor | np.ndarray | list[int]) -> Sample:
+        """The sample with the worlds of these ``rows`` only."""
         rows = torch.as_tensor(rows)
         return Sample(
             {arity: tensor[rows] for arity, tensor in self.predicates.items()},

@@ -113,6 +113,7 @@ class Games(ABC):
 
     @property
     def worlds(self) -> int:
+        """Number of games in the batch."""
         return len(getattr(self, fields(self)[0].name))
 
     @property

@@ -39,6 +39,7 @@ class MachineRules(Extraction):
 
     @property
     def perfect(self) -> bool:
+        """Whether the rules agree with the truth in all fresh worlds."""
         return self.checked.perfect
 
 
@@ -51,6 +52,7 @@ class PolicyRules(Extraction):
 
     @property
     def perfect(self) -> bool:
+        """Whether the rules solved all fresh games."""
         return bool(self.played.solved.all())
 
 

@@ -46,10 +46,12 @@ class Episodes:
 
     @property
     def success(self) -> float:
+        """Share of games that were solved."""
         return float(self.solved.mean())
 
     @property
     def mean_moves(self) -> float:
+        """Mean number of moves of a game, solved or not."""
         return float(self.moves.mean())
 
     def returns(self, discount: float) -> np.ndarray:
