@@ -202,6 +202,7 @@ def test_rules_of_a_graph_answer_queries(tmp_path: Path) -> None:
     found = hb.mine(facts=str(folder), target="grandparent", length=2, held_out=str(tmp_path / "left_out"))
     assert "grandparent(x, y) :- parent(x, z), parent(z, y)" in found.text
     assert found.links is not None and found.links.by_max[0] > 0.5
+    assert repr(found) == f"{found.title}\n{found.report}"
     answers = hb.Model(found.theory, str(folder)).query(
         'grandparent("p9", y)', depth=1, algebra="independent"
     )

@@ -104,6 +104,7 @@ def test_a_date_or_time_may_be_a_threshold(calendar: str | None, form: str, tmp_
     found = hb.induce(hb.parse(declared), target="t", worlds=tmp_path, budget=0.1, engine="search")
     assert not found.errors
     assert len(found.rules) == 1 and found.rules[0].literals == 2
+    assert repr(found) == str(found) == f"{found.title}\n{found.reports[0].text}"
     answers = hb.Model(found.theory, {"born": list(born.items())}).query("t(x)").to_dict()["answers"]
     assert {a["bindings"]["x"] for a in answers} == {person for person, truth in grown.items() if truth}
 

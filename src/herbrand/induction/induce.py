@@ -76,6 +76,7 @@ class RuleReport:
 
     @property
     def text(self) -> str:
+        """The rule with its counts, and rules that the examples do not distinguish from it."""
         parts = [f"{self.support} right, {self.wrong} wrong", f"coverage {self.coverage:.0%}"]
         parts.append(f"confidence {self.confidence:.0%}")
         if self.held_out_wrong is not None:
@@ -84,7 +85,7 @@ class RuleReport:
         return "\n".join([*lines, *(f"  or, by these examples: {other}" for other in self.alternatives)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Induced:
     """Result of induction. ``errors``: tuples on which the rules are wrong in the training worlds,
     ``held_out_errors`` in those held out (``None``: there were none); ``machine`` is ``None`` if none was
@@ -116,8 +117,12 @@ class Induced:
         """The theory, as a file of the language."""
         return show(self.theory)
 
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *(report.text for report in self.reports)])
+
     @property
     def title(self) -> str:
+        """Number of rules, and their errors."""
         rules, errors, worlds = (len(self.rules), "rule"), (self.errors, "error"), (self.worlds, "world")
         parts = [f"{counted(*rules)}, {counted(*errors)} in {counted(*worlds)}"]
         if self.held_out_errors is not None:
@@ -129,6 +134,7 @@ class Induced:
         return "; ".join(parts)
 
     def to_json(self) -> str:
+        """The text of ``to_dict``."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def save(self, path: str | Path) -> None:

@@ -25,7 +25,7 @@ SHOWN = 20
 """Most rules that are listed with their counts; JSON has all."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mined:
     """Result of mining. ``rules``, the largest weight first, and ``theory``, which has them as
     ``head :- body @ weight`` or as ``weight :: head :- body``. ``links``: scores of link prediction on the
@@ -42,8 +42,12 @@ class Mined:
         """The theory, as a file of the language."""
         return show(self.theory)
 
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self.report}".rstrip()
+
     @property
     def title(self) -> str:
+        """Number of rules and of triples, and the time taken."""
         rules, graph = counted(len(self.rules), "rule"), self.graph
         return f"{rules} from {graph.triples:,} triples of {graph.size:,} entities in {self.seconds:.1f} s"
 
@@ -63,6 +67,7 @@ class Mined:
         )
 
     def to_json(self) -> str:
+        """The text of ``to_dict``."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def to_dict(self) -> dict[str, Any]:
