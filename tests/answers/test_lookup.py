@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from typing import Any
+
+import pandas as pd
 import pytest
 
 import herbrand as hb
@@ -56,6 +60,23 @@ def test_a_miss_is_a_key_error_with_the_nearest_text(text: str, hint: str) -> No
         answer[text]
     (message,) = caught.value.args
     assert message.startswith(f"{text} is not among the answers") and message.endswith(hint)
+
+
+@pytest.mark.parametrize("calendar", ["date", "time"])
+def test_dates_of_python_find_the_atoms_that_facts_have_from_them(calendar: str) -> None:
+    days = [datetime(2026, 11, 22), datetime(2026, 11, 23)]
+    declared = f"type day = {calendar}\npredicate free(day): observed\npredicate open(day)"
+    theory = hb.parse(f"{declared}\n2.0: free(x) => open(x)")
+    table = hb.Model(theory, {"free": days}).infer()["open"]
+    answers = hb.Model(theory, {"free": days}, ignore="weights").query("free(x)")
+    spellings: list[Any] = [days[0], days[0].date(), pd.Timestamp(days[0])]
+    for day in spellings:
+        assert day in table and table[day] == table[next(iter(table)).arguments]
+        assert day in answers and answers[day] == 1.0
+    with pytest.raises(KeyError, match="2020-01-01"):
+        table[date(2020, 1, 1)]
+    with pytest.raises(KeyError, match=r"open\(None\) is not among"):
+        table[None]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("text", ["b | a", "P(b | a)", "P( b|a )", "b|a"])

@@ -185,6 +185,17 @@ def test_a_pandas_column_of_objects():
     )
 
 
+def test_a_relation_whose_table_is_gone():
+    """DuckDB looks the table up again when the columns are asked for."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE friends AS SELECT 'a', 'b'")
+        relation = connection.table("friends")
+        connection.execute("DROP TABLE friends")
+        assert message({"friends": relation}).startswith(
+            "friends cannot be read: Table with name friends does"
+        )
+
+
 def test_duckdb_files_and_connections(tmp_path):
     path = tmp_path / "world.duckdb"
     duckdb.connect(str(path)).close()

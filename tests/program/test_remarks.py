@@ -62,6 +62,13 @@ def test_a_new_constant_that_evidence_names_twice() -> None:
     assert told[-1] == '--given names a new constant of type p, "zed"'
 
 
+def test_a_new_constant_is_among_the_notes_of_a_model_that_reports_none() -> None:
+    """A misspelt constant of evidence changed nothing, and a program was not told."""
+    model = hb.Model(hb.parse(THEORY), {"friends": [("anna", "bob")]})
+    model.infer(given=['smokes("ana")'])
+    assert "--given names a new constant of type p, \"ana\"; did you mean 'anna'?" in model.notes
+
+
 def test_a_new_constant_beside_what_counts_the_uncertain() -> None:
     told: list[str] = []
     theory = """predicate chosen(item)

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from herbrand.answers.guarantee import Guarantee, Status
+from herbrand.answers.lookup import Key, key_among
 from herbrand.answers.sheet import Sheet, in_json
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.facts.column import Constants
@@ -90,17 +91,18 @@ class Bindings(Sheet):
         for *values, weight in zip(*self.columns, self.weights.tolist(), strict=True):
             yield Binding(dict(zip(names, values, strict=True)), weight)
 
-    def __getitem__(self, values: Value | tuple[Value, ...]) -> float:
+    def __getitem__(self, values: Key) -> float:
         """Weight of the answer with these constants, in the order of :attr:`variables`; 0 if there is
         none."""
         row = values if isinstance(values, tuple) else (values,)
         if len(row) != len(self.variables):
             raise KeyError(f"an answer has {len(self.variables)} constants, not {len(row)}")
-        return self._weight_of.get(row, 0.0)
+        key = key_among(row, self._weight_of)
+        return 0.0 if key is None else self._weight_of[key]
 
-    def __contains__(self, values: Value | tuple[Value, ...]) -> bool:
+    def __contains__(self, values: Key) -> bool:
         """Whether there is an answer with these constants."""
-        return (values if isinstance(values, tuple) else (values,)) in self._weight_of
+        return key_among(values, self._weight_of) is not None
 
     @property
     def weight(self) -> float:

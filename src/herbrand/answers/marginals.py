@@ -25,12 +25,12 @@ import pyarrow as pa
 from herbrand.answers.argument_columns import argument_kinds, column_array, constant_array, kind_of
 from herbrand.answers.columns import Columns, in_columns, in_rows
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
-from herbrand.answers.lookup import missing, text_among
+from herbrand.answers.lookup import Key, key_among, missing, missing_atom, text_among
 from herbrand.answers.sheet import PROBABILITIES, Sheet, in_json
 from herbrand.facts.column import Constants, number_array, text_array
 from herbrand.language.comparisons import variables_of
 from herbrand.language.names import is_made, shown_constant
-from herbrand.language.show import atom_texts, show_atom
+from herbrand.language.show import atom_texts
 from herbrand.language.syntax import Atom, Constant, Query, Value, Variable
 from herbrand.quick_values import quickly_made
 from herbrand.row_keys import zipped
@@ -123,11 +123,11 @@ class AtomTable(Sheet):
     def __len__(self) -> int:
         return len(self.reported)
 
-    def __getitem__(self, arguments: Value | tuple[Value, ...]) -> float | dict[Value, float]:
+    def __getitem__(self, arguments: Key) -> float | dict[Value, float]:
         """Probability of the atom with these arguments; for a many-valued atom a dict by value."""
-        key = arguments if isinstance(arguments, tuple) else (arguments,)
-        if key not in self._position:
-            raise KeyError(f"{show_atom(self.predicate, key)} is not among the answers")
+        key = key_among(arguments, self._position)
+        if key is None:
+            raise missing_atom(self.predicate, arguments)
         row = self.probabilities[self._position[key]]
         if self.values is None:
             return float(row[1])
@@ -194,8 +194,8 @@ class AtomTable(Sheet):
             columns["upper"] = pa.array(np.minimum(self.reported_probabilities + reach, 1.0))
         return columns
 
-    def __contains__(self, arguments: Value | tuple[Value, ...]) -> bool:
-        return (arguments if isinstance(arguments, tuple) else (arguments,)) in self._position
+    def __contains__(self, arguments: Key) -> bool:
+        return key_among(arguments, self._position) is not None
 
 
 def _at(column: Sequence[Value], atoms: np.ndarray) -> Sequence[Value]:

@@ -531,8 +531,7 @@ class Knowledge:
         self.tell(loaded.facts.notes)
         if not more:  # a remark may be wrong for all worlds together
             self.tell(remarks(self.theory, signature, loaded.facts))
-        noted = rows and self._note is not None
-        if noted and may_be_new(rows, loaded.facts, signature, self.signature):
+        if rows and may_be_new(rows, loaded.facts, signature, self.signature):
             before = self._loaded((), self.signature, self._worlds, budget=budget)
             self.tell(new_predicates(rows, before.facts.tables))
             self.tell(new_constants(rows, before.facts, signature))

@@ -195,7 +195,10 @@ class StreamedTable(StoredTable):
     time."""
 
     def __init__(self, name: str, store: Store, streamed: duckdb.DuckDBPyRelation) -> None:
-        columns = list(zip(streamed.columns, map(str, streamed.types), strict=True))
+        try:
+            columns = list(zip(streamed.columns, map(str, streamed.types), strict=True))
+        except duckdb.Error as error:  # the table was dropped, or the connection closed
+            raise unreadable(name, error) from None
         super().__init__(name, name, store, "", columns)
         self._streamed = streamed
 
