@@ -55,6 +55,11 @@ def test_chances_multiply_to_the_share_of_every_world(seed: int) -> None:
                 float(np.log(step.chances(np.array(world)[:, None])[world[step.axis], 0]))
                 for step in found.steps
             ]
+            chances += [
+                float(np.log(own[world[axis]]))
+                for alike in found.unlinked
+                for axis, own in zip(alike.axes.tolist(), alike.chances, strict=True)
+            ]
         if weight > -math.inf:
             assert found.total + math.fsum(chances) == pytest.approx(weight, abs=1e-9)
         else:
@@ -62,8 +67,26 @@ def test_chances_multiply_to_the_share_of_every_world(seed: int) -> None:
     assert found.total == pytest.approx(total, abs=1e-9)
 
 
-def test_rows_are_drawn_by_their_chances() -> None:
-    graph, _ = random_graph(8)
+def unlinked_graph() -> FactorGraph:
+    """Two linked axes, and four that no table links, of two and three values."""
+    rng = np.random.default_rng(2)
+    sizes = [2, 3, 2, 2, 3, 2]
+    assembly = Assembly(sizes)
+    for axis, size in enumerate(sizes):
+        assembly.add_unary(np.array([axis]), rng.normal(size=(1, size)))
+    assembly.add_tables(Tables(np.array([[0, 4]]), np.array([0]), rng.normal(size=(1, 2, 3))))
+    return assembly.build()
+
+
+def test_axes_that_no_table_links_are_drawn_together() -> None:
+    """A world of 100,000 atoms that do not depend on each other took ten seconds."""
+    found = SummedOut.of(unlinked_graph(), UNLIMITED)
+    assert found is not None and sorted(step.axis for step in found.steps) == [0, 4]
+    assert [alike.axes.tolist() for alike in found.unlinked] == [[2, 3, 5], [1]]
+
+
+@pytest.mark.parametrize("graph", [random_graph(8)[0], unlinked_graph()])
+def test_rows_are_drawn_by_their_chances(graph: FactorGraph) -> None:
     found = SummedOut.of(graph, UNLIMITED)
     assert found is not None and found.total > -math.inf
     values, weights = found.drawn(np.random.default_rng(1), 20_000)

@@ -63,11 +63,25 @@ class Conditional:
 
 
 @dataclass(frozen=True, eq=False)
+class Unlinked:
+    """Chances [axis, value] of ``axes`` of one size that no table links with others."""
+
+    axes: Array
+    chances: Array
+
+
+@dataclass(frozen=True, eq=False)
 class SummedOut:
-    """All axes of a graph, each given those that are summed out later; ``total``: the log-partition."""
+    """All axes of a graph: those linked, each given those that are summed out later, and the ``unlinked``
+    ones, which are drawn together; ``total``: the log-partition."""
 
     steps: tuple[Conditional, ...]
     total: float
+    unlinked: tuple[Unlinked, ...] = ()
+
+    @property
+    def axis_count(self) -> int:
+        return len(self.steps) + sum(len(alike.axes) for alike in self.unlinked)
 
     @classmethod
     def of(cls, graph: FactorGraph, budget: Budget, most: float = math.inf) -> SummedOut | None:
@@ -78,13 +92,13 @@ class SummedOut:
         entries, order = cheapest_elimination(scopes, (), sizes, budget, restarted=False)
         if entries > min(most, budget.bytes / BYTES_AN_ENTRY):
             return None
-        place = [-1] * graph.axis_count  # axes alone go first
-        for number, name in enumerate(order):
-            place[int(name[1:])] = number
-        return cls._run(graph, place, budget)
+        return cls._run(graph, [int(name[1:]) for name in order], budget)
 
     @classmethod
-    def _run(cls, graph: FactorGraph, place: Sequence[int], budget: Budget) -> SummedOut:
+    def _run(cls, graph: FactorGraph, order: Sequence[int], budget: Budget) -> SummedOut:
+        place = [-1] * graph.axis_count
+        for number, axis in enumerate(order):
+            place[axis] = number
         ends = zip(graph.starts.tolist(), graph.sizes.tolist(), strict=True)
         own = [graph.unary[start : start + size] for start, size in ends]
         waiting: list[list[LogTable]] = [[((axis,), weights)] for axis, weights in enumerate(own)]
@@ -93,8 +107,9 @@ class SummedOut:
                 axes = sorted(range(len(scope)), key=lambda at: place[scope[at]])
                 first, *others = (scope[at] for at in axes)
                 waiting[first].append(((first, *others), table.transpose(axes)))
-        steps, total = [], graph.constant
-        for axis in budget.each(sorted(range(len(place)), key=place.__getitem__)):
+        unlinked, total = _unlinked(graph, np.flatnonzero(np.array(place) < 0))
+        steps, total = [], total + graph.constant
+        for axis in budget.each(order):
             steps.append(Conditional(axis, tuple(waiting[axis])))
             (_, *others), joint = _joined(waiting[axis], place)
             sums = np.logaddexp.reduce(joint, axis=0)
@@ -103,18 +118,34 @@ class SummedOut:
                 waiting[others[0]].append((tuple(others), sums))
             else:
                 total += float(sums)
-        return cls(tuple(steps), total)
+        return cls(tuple(steps), total, unlinked)
 
     def drawn(self, random: np.random.Generator, count: int) -> tuple[Array, Array]:
         """Values [axis, draw] of ``count`` worlds, and their log-weights."""
-        values = np.zeros((len(self.steps), count), np.int64)
+        values = np.zeros((self.axis_count, count), np.int64)
         weights = np.full(count, self.total)
+        for alike in self.unlinked:
+            own = drawn_values(np.repeat(alike.chances, count, axis=0), random).reshape(-1, count)
+            values[alike.axes] = own
+            weights += np.log(np.take_along_axis(alike.chances, own, 1)).sum(axis=0)
         for step in reversed(self.steps):
             chances = step.chances(values)
             rows = np.broadcast_to(chances.reshape(len(chances), -1).T, (count, len(chances)))
             values[step.axis] = own = drawn_values(rows, random)
             weights += np.log(np.take_along_axis(rows, own[:, None], 1)[:, 0])
         return values, weights
+
+
+def _unlinked(graph: FactorGraph, axes: Array) -> tuple[tuple[Unlinked, ...], float]:
+    """Chances of the values of axes without tables, by their sizes, and the log-sum of their weights."""
+    groups: list[Unlinked] = []
+    total = 0.0
+    for size in np.unique(graph.sizes[axes]).tolist():
+        alike = axes[graph.sizes[axes] == size]
+        sums, chances = normalised(graph.unary[graph.starts[alike][:, None] + np.arange(size)], axis=1)
+        groups.append(Unlinked(alike, chances))
+        total += math.fsum(sums.tolist())
+    return tuple(groups), total
 
 
 def _joined(tables: Sequence[LogTable], place: Sequence[int]) -> LogTable:
@@ -159,7 +190,7 @@ class EliminationSamples:
     def worlds(self, count: int, seed: int, budget: Budget) -> Iterator[World]:
         """Draw ``count`` independent worlds."""
         random, left = np.random.default_rng(seed), count
-        at_once = max(1, NUMBERS_AT_ONCE // max(1, len(self.summed_out.steps)))
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self.summed_out.axis_count))
         while left:
             budget.check()
             values, weights = self.summed_out.drawn(random, min(at_once, left))
