@@ -244,6 +244,10 @@ def test_values_that_are_no_facts():
         given = "give the path of the database's file, or a connection of DuckDB"
         assert refusal(connection) == f"facts cannot be taken from a Connection alone\n  {given}"
     assert refusal({"smokes": {"a": 0.7}}).startswith("facts of 'smokes' cannot be taken from a dict\n")
+    lazy = pl.LazyFrame({"p": ["a"]})
+    assert refusal({"smokes": lazy}) == (
+        "facts of 'smokes' cannot be taken from a LazyFrame\n  its collect() gives the rows"
+    )
     assert refusal({"friends": 3}) == (
         "facts of 'friends' cannot be taken from an int\n"
         "  give a list of rows, a DataFrame, an Arrow table, a DuckDB relation or a path"

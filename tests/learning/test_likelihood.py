@@ -286,6 +286,7 @@ def test_a_labels_opinion_counts_each_world_by_its_chance() -> None:
     share = 1 / (1 + math.exp(-found.weights[0].weight))
     value = math.log(share) + math.log(1 - share) + math.log(0.8 * share + 0.2 * (1 - share))
     assert found.metrics["log_likelihood"] == pytest.approx(value, abs=1e-9)
+    assert found.metrics["atoms"] == 3  # the third was not counted
     for other in (share - 1e-3, share + 1e-3):
         assert math.log(other) + math.log(1 - other) + math.log(0.8 * other + 0.2 * (1 - other)) < value
 

@@ -153,9 +153,10 @@ def _unselected(name: str, table: Any) -> FactSource:
     rows = table.tolist() if hasattr(table, "tolist") and not _holds_moments(table) else table
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return PythonRows(name, list(rows))
+    given = "a list of rows, a DataFrame, an Arrow table, a DuckDB relation or a path"
     raise FactsError(
         f"facts of '{name}' cannot be taken from {_kind(table)}",
-        hint="give a list of rows, a DataFrame, an Arrow table, a DuckDB relation or a path",
+        hint="its collect() gives the rows" if hasattr(table, "collect") else f"give {given}",
     )
 
 

@@ -26,7 +26,8 @@ Side = TypeVar("Side")
 @dataclass(frozen=True, eq=False)
 class BothSides(Generic[Side]):
     """Programs of a likelihood with their numbers of occurrences. ``given``: with the labels as evidence;
-    ``free``: without; ``hidden``: whether latent atoms remain when the labels are given."""
+    ``free``: without; ``hidden``: whether latent atoms remain when the labels are given; ``atom_count``:
+    atoms with labels, opinions among them."""
 
     given: Counter[Side]
     free: Counter[Side]
@@ -52,7 +53,7 @@ def both_sides(
         Counter(map(prepared, programs)),
         Counter(prepared(one.program) for one in examples),
         hidden,
-        sum(one.label_count(name) for one in examples for name in one.targets),
+        sum(one.label_count(name) + one.opinion_count(name) for one in examples for name in one.targets),
     )
 
 

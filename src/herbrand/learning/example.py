@@ -88,8 +88,14 @@ class Example:
         return self.evidence.known(predicate).lookup(codes)
 
     def label_count(self, predicate: str) -> int:
+        """Number of a target's atoms whose label is true or false."""
         known = self.evidence.known(predicate)
         return known.atom_count - known.latent_count()
+
+    def opinion_count(self, predicate: str) -> int:
+        """Number of a target's atoms whose label is an opinion."""
+        codes, _, _ = self.evidence.opinions(predicate)
+        return len(np.unique(codes[self.labels(predicate, codes) == LATENT]))
 
     def labelled_codes(self, predicate: str) -> np.ndarray:
         """Codes of a target's atoms that have labels."""
