@@ -16,7 +16,7 @@ from typing import Any
 from lark import Token, Transformer
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.errors import Mistake, Source, Span
+from herbrand.errors import Mistake, Source, Span, nearest
 from herbrand.language.arguments import in_body, in_formula, in_rule
 from herbrand.language.comparisons import variables_of
 from herbrand.language.formulas import (
@@ -593,12 +593,22 @@ def _value_itself(argument: Term | Arithmetic) -> str:
     return "write the value itself; a rule may compute it"
 
 
+def _of_function(name: str) -> str:
+    """Advice for an atom in the place of a value that may be meant as a function or an aggregate."""
+    if name in AGGREGATES:
+        return f"an aggregate has a colon behind its terms: {name}(a: pays(x, a))"
+    return nearest(name, (*FUNCTIONS, *AGGREGATES))
+
+
 def _of_values(left: Any, operator: str, right: Any) -> str:
     """Advice for a comparison with an atom in the place of a value."""
     if operator in ("<", "<="):
         return _ARROWS
-    texts = [side.span.text for side in (left, right) if isinstance(side, Atom) and side.span]
-    if len(texts) < 2 or operator not in _CONNECTIVES:
+    atoms = [side for side in (left, right) if isinstance(side, Atom)]
+    if len(atoms) < 2:
+        return _of_function(atoms[0].predicate)
+    texts = [atom.span.text for atom in atoms if atom.span]
+    if operator not in _CONNECTIVES:
         return ""
     connected = f"of true and false atoms write {f' {_CONNECTIVES[operator]} '.join(texts)}"
     if operator == "!=":

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from herbrand.errors import HerbrandError, UnsupportedError
+from herbrand.visible import visible
 
 if TYPE_CHECKING:
     from herbrand.relations.dialects import Dialect
@@ -244,6 +245,8 @@ def _text_of(values: Any) -> Array:
     return np.asarray(values).astype(np.dtypes.StringDType())
 
 
+SHORTEST = len("2026-11-22")
+"""Length of a date; NumPy also parses a bare year, or empty text."""
 MICROSECONDS = 86_400_000_000
 """Microseconds in a day."""
 
@@ -253,13 +256,22 @@ def _instants(texts: Any, unit: str) -> Array:
     written = np.asarray(texts).astype("U32")
     try:
         instants = written.astype(f"datetime64[{unit}]")
-        # NumPy also parses a bare year, or empty text.
-        if np.any(np.strings.str_len(written) < len("2026-11-22")):
-            raise ValueError(f"{str(min(written.reshape(-1), key=len))!r} is too short for one")
-    except ValueError as error:
+        if np.any(np.strings.str_len(written) < SHORTEST):
+            raise ValueError
+    except ValueError:
         hint = "dates are text such as 2026-11-22; the type of numbers is declared: type amount = number"
-        raise UnsupportedError(f"text that is no date is not computed with: {error}", hint=hint) from None
+        given = next(text for text in written.reshape(-1).tolist() if not _is_moment(text, unit))
+        message = f'text that is no date is not computed with: "{visible(given)}"'
+        raise UnsupportedError(message, hint=hint) from None
     return instants.astype(np.int64)
+
+
+def _is_moment(text: str, unit: str) -> bool:
+    try:
+        np.array(text).astype(f"datetime64[{unit}]")
+    except ValueError:
+        return False
+    return len(text) >= SHORTEST
 
 
 def _dates(days: Any) -> Array:
