@@ -43,6 +43,31 @@ def test_atoms_with_values_and_formulas_are_found() -> None:
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "p(1 + 2, 5)",
+        'p(5,3 + 0) or sky = "blue"',
+        "count(x: p(x,3))>1",
+        'count(x: p(x, 3), sky="grey") > 0',
+        "p(3, 3) or abs(1-3) > 1",
+        'sky != "blue"',
+        'not sky!="blue" => p(3,3)',
+        'exists x: p(x, 3) and x != 3 and sky != "grey"',
+    ],
+)
+def test_a_queried_formula_is_found_by_the_text_of_its_query(query: str) -> None:
+    answer = MODEL.infer(query)
+    assert query in answer
+    assert answer[query] == answer.to_dict()["marginals"][0]["probability"]
+
+
+def test_an_interval_of_a_query_that_computes_is_found_by_its_text() -> None:
+    query = "P(q(1+2) | q(3) or q(5))"
+    model = hb.Model(hb.parse("type n = {3, 5}\npredicate q(n)\nP(q(x)) = 0.5"))
+    assert model.bound(query)[query].query == "q(1 + 2) | q(3) or q(5)"
+
+
+@pytest.mark.parametrize(
     ("text", "hint"),
     [
         ('p("5", 3)', "; did you mean 'p(5, 3)'?"),

@@ -19,8 +19,11 @@ from numbers import Real
 from typing import Any
 
 from herbrand.errors import HerbrandError, nearest
+from herbrand.language.arguments import in_formula
+from herbrand.language.formulas import Formula, with_valued_names
 from herbrand.language.names import moment
 from herbrand.language.parse import parse_formula, parse_probability
+from herbrand.language.scope import free_variables
 from herbrand.language.show import show_atom, show_formula, show_probability
 from herbrand.language.syntax import Value
 
@@ -30,27 +33,38 @@ MOST_COMPARED = 1_000
 """Texts that are compared with one that is missing, as each takes 20 microseconds."""
 
 
-def text_among(text: object, texts: Collection[str], valued: Collection[str] = ()) -> str | None:
-    """The one of the printed ``texts`` that this text states; None if there is none. ``valued``: many-valued
-    predicates without arguments."""
-    return _among(text, texts, lambda own: show_formula(parse_formula(own, valued=valued)))
+def text_among(text: object, texts: Collection[str]) -> str | None:
+    """The one of the printed ``texts`` that this text states; None if there is none."""
+    return _among(text, texts, lambda own: map(show_formula, _readings(parse_formula(own, computes=True))))
 
 
 def probability_among(text: object, texts: Collection[str]) -> str | None:
     """The same for texts inside ``P( )``, which may be written too."""
     if isinstance(text, str) and text.startswith("P(") and text.endswith(")"):
         text = text[2:-1]
-    return _among(text, texts, lambda own: show_probability(*parse_probability(own)))
+
+    def printed(own: str) -> Iterator[str]:
+        event, given = parse_probability(own, computes=True)
+        for each in _readings(event):
+            yield show_probability(each, None if given is None else in_formula(given))
+
+    return _among(text, texts, printed)
 
 
-def _among(text: object, texts: Collection[str], printed: Callable[[str], str]) -> str | None:
+def _readings(formula: Formula) -> tuple[Formula, Formula]:
+    """A formula whose names beside ``=`` and ``!=`` are variables, or, as answers have no free variables,
+    many-valued predicates; these make another formula of ``!=``."""
+    plain = in_formula(formula)
+    return plain, with_valued_names(plain, free_variables(plain))
+
+
+def _among(text: object, texts: Collection[str], printed: Callable[[str], Iterable[str]]) -> str | None:
     if not isinstance(text, str):
         return None
     if text in texts:
         return text
     with suppress(HerbrandError):
-        shown = printed(text)
-        return shown if shown in texts else None
+        return next((shown for shown in printed(text) if shown in texts), None)
     return None
 
 

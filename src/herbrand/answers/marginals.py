@@ -346,8 +346,7 @@ class Marginals(Sheet):
 
     def _text_of(self, name: object) -> str | None:
         """Printed text of the atom or the queried formula of a name."""
-        valued = [table.predicate for table in self.tables if table.values is not None]
-        return text_among(name, self._by_text, valued)
+        return text_among(name, self._by_text)
 
     def __contains__(self, name: object) -> bool:
         """Whether there are rows of a predicate, of an atom or of a queried formula."""

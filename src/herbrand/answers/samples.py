@@ -94,13 +94,7 @@ class Samples(Sheet):
 
     def _text_of(self, atom: object) -> str | None:
         """Printed text of an atom that was sampled, with its value if it is many-valued."""
-        return text_among(atom, self._drawn, self._valued)
-
-    @cached_property
-    def _valued(self) -> frozenset[str]:
-        """Many-valued predicates without arguments."""
-        atoms = self.atoms.values()
-        return frozenset(atom.predicate for atom in atoms if atom.values and not atom.arguments)
+        return text_among(atom, self._drawn)
 
     @cached_property
     def _drawn(self) -> frozenset[str]:
