@@ -205,3 +205,13 @@ def test_what_has_no_limit_times_nothing_is_nothing() -> None:
     )
     found = hb.Model(hb.parse(text)).bound("P(d | not c and not e and not b and a)", engine="exact")
     assert (found.lower[0], found.upper[0], found.guarantee) == (0.0, 0.0, "exact")
+
+
+@pytest.mark.parametrize("engine", ["exact", "ariel"])
+@pytest.mark.parametrize("query", ["P(true | rain)", "P(rain and b | rain)", "P(b | rain)"])
+def test_what_a_fact_excludes_is_no_condition_though_nothing_is_asked_beside_it(
+    query: str, engine: str
+) -> None:
+    model = hb.Model(hb.parse("predicate a\npredicate b\npredicate rain\nP(b | a) in [0.5, 0.7]"))
+    with pytest.raises(ContradictionError, match="is 0, so it cannot be given"):
+        model.bound(query, given="not rain", engine=engine)

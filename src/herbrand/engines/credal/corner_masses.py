@@ -78,9 +78,10 @@ class CornerMasses:
 def corner_masses(
     part: NetworkPart, atoms: Sequence[int], event: np.ndarray, given: np.ndarray | None = None
 ) -> CornerMasses | None:
-    """The masses of a part's sentences and of a query; ``None`` where cycles or many rows prevent them."""
+    """The masses of a part's sentences and of a query; ``None`` where there are no rows, many, or cycles."""
     parents = part.graph.into
-    if not part.markov or part.graph.core or sum(2 ** len(above) for above in parents) > MOST_ROWS:
+    rows = sum(2 ** len(above) for above in parents)
+    if not part.markov or part.graph.core or not 0 < rows <= MOST_ROWS:
         return None
     ends = [_stated(part, atom, parents[atom]) for atom in range(part.graph.count)]
     lower, upper = (np.concatenate([end[at] for end in ends]) for at in (0, 1))
