@@ -634,6 +634,27 @@ def test_counts_of_facts_with_weights_are_refused() -> None:
         QueryLayer(hb.Model(hb.parse(text)), "z", algebra="probability")
 
 
+@pytest.mark.parametrize(
+    "counting",
+    [
+        "-1: count(x: not p(x)) >= 1",
+        "hard: count(x: not h(x)) = 1",
+        'k :- count(x: not p(x)) >= 1\n0.7: k => h("a")',
+        "0.5 :: k :- count(x: not p(x), not h(x)) >= 1",
+    ],
+)
+def test_counts_of_absent_atoms_range_over_the_type_as_for_infer(counting: str) -> None:
+    declared = 'type t = {"a", "b"}\npredicate p(t)\npredicate h(t)\npredicate k\n0.3 :: h(x) :- p(x)\n'
+    model = hb.Model(hb.parse(declared + counting))
+    layer = QueryLayer(model, "h(x)", algebra="probability")
+    expected = [row.probability for row in model.infer("h").rows()]
+    for same in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert same()[0].tolist() == pytest.approx(expected, rel=1e-5)
+    goal = "k" if "k :-" in counting else "h"
+    whole = QueryLayer(model, "k" if goal == "k" else 'h("a")', algebra="probability")()
+    assert whole.item() == pytest.approx(next(model.infer(goal).rows()).probability, rel=1e-5)
+
+
 def test_layers_are_copied_kept_and_asked_for_other_goals() -> None:
     layer = QueryLayer(hb.Model(hb.parse(LEARNED)), "path(x, y)", algebra="probability", depth=3)
     first = layer({"x": ["a"]})

@@ -218,7 +218,10 @@ class QueryLayer(Layer):
         _refuse_unknown(neural, model.signature)
         program, ranging = model.stated_with_open(neural), tuple[Rule, ...]()
         if algebra == PROBABILITY:
-            program, ranging = with_formulas_as_rules(_with_counting(program), neural)
+            counting = _counting(program)
+            program = replace(program, statements=(*program.statements, *counting))
+            program, of_formulas = with_formulas_as_rules(program, neural)
+            ranging = (*of_formulas, *counting)
         if algebra == TOP_K:
             program = with_choice_instances(program)
         signature = program.signature
@@ -617,11 +620,12 @@ def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:
     return scores if len(expected) == 1 else scores.reshape(*shape[:lead], math.prod(expected))
 
 
-def _with_counting(program: Program) -> Program:
-    """The program with rules that count uncertain atoms and compare their number."""
+def _counting(program: Program) -> tuple[Rule, ...]:
+    """The rules that count uncertain atoms and compare their number; their variables range over their
+    types."""
     predicates = program.signature.predicates
-    rules = (s for s in program.uncertain if isinstance(s, Rule) and predicates[s.head.predicate].computed)
-    return replace(program, statements=(*program.statements, *rules))
+    rules = (s for s in program.uncertain if isinstance(s, Rule))
+    return tuple(rule for rule in rules if predicates[rule.head.predicate].computed)
 
 
 def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:
