@@ -146,6 +146,8 @@ NOT_ONE = {
         "smokes(x)",
         "friends(_, _)",
         "not rain",
+        "area",
+        "area(x)",
         "area(x) = v",
         'area(x) = "db"',
         'area("bob") in {"ai"}',

@@ -234,7 +234,8 @@ def read_explained(text: str, signature: Signature, facts: Facts) -> Question:
             assert index is not None
             question = Question((_pattern(atom, signature, facts),), value=index)
         case ():
-            if signature.predicates[question.atoms[0].predicate].value_type is not None:
+            (atom,) = question.atoms
+            if atom.is_ground and signature.predicates[atom.predicate].value_type is not None:
                 raise LanguageError(f"name the value to explain, as in {text} = ...")
         case _:
             raise _not_one_atom(text)
