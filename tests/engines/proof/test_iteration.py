@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
+from herbrand import loops
+from herbrand.engines.proof import recursion_kernels
 from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language import syntax as s
@@ -248,3 +250,13 @@ def test_a_frontier_of_which_a_filter_leaves_nothing_is_not_cut() -> None:
     with taken({**{name: values[0] for name, values in CHOICES.items()}, "order": None, **BY_CALLS}):
         answer = model.query('p("a", y)', depth=0)
     assert told(answer) == {("a",): 1} and not answer.truncated
+
+
+def test_many_short_questions_count_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question of a batch may end within one call of the loop, and still its steps are counted."""
+    monkeypatch.setattr(loops, "OPERATIONS", type(loops.OPERATIONS)(float))
+    edges = [(place, place + 1) for place in range(40)]
+    model = hb.Model(hb.parse(PATHS), {"edge": edges})
+    bindings = {"x": list(range(40))}
+    model.query("path(x, y)", bindings=bindings, depth=5)
+    assert loops.OPERATIONS[recursion_kernels.run] >= 5 * 30

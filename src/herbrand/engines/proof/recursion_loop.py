@@ -11,7 +11,7 @@ from herbrand.engines.proof import recursion_kernels as rounds
 from herbrand.engines.proof.recursion import FRONTIER, AddedSlot, LinearRecursion, RelationKey, Round
 from herbrand.engines.proof.steps import Runner, outputs_named
 from herbrand.engines.proof.table import Table
-from herbrand.loops import most_at_once, often
+from herbrand.loops import most_at_once, often, spend
 from herbrand.row_keys import run_starts
 
 MOST_RELATIONS = 4
@@ -107,11 +107,11 @@ class _Iteration:
         """Answer the questions before ``until``, in blocks of ``block``."""
         if block not in self._rooms:
             self._rooms[block] = _room(self._slots, self._width, block)
-        best, walked = self._runner.arithmetic.best, 0.0
+        best = self._runner.arithmetic.best
         while self._state[rounds.QUESTION] < until:
             self._runner.budget.check()
             reached, totals = self._parts[-1]
-            run = often(rounds.run, walked)
+            run = often(rounds.run, 0)
             answers = rounds.Answers(reached, totals, self._counts, self._rest)
             before = self._state[rounds.WALKED]
             run(
@@ -126,7 +126,7 @@ class _Iteration:
                 answers,
                 self._state,
             )
-            walked = block * float(self._state[rounds.WALKED] - before)
+            spend(rounds.run, block * float(self._state[rounds.WALKED] - before))
             filled = int(self._state[rounds.FILLED])
             self._runner.check_size(self._written + filled, 2)
             if filled + block * self._width > len(reached):
