@@ -270,6 +270,15 @@ def counted(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {things or f'{thing}s'}"
 
 
+def all_of(texts: Sequence[str], word: str) -> str:
+    """Text of all texts, with a word before the last.
+
+    >>> all_of(["a", "b", "c"], "and"), all_of(["a"], "or")
+    ('a, b and c', 'a')
+    """
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {word} {texts[-1]}"
+
+
 def few_of(texts: Sequence[str], between: str = ", ", most: int = 4) -> str:
     """Text of the first ``most`` of many texts and the number of the others.
 

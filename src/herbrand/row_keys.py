@@ -324,6 +324,18 @@ def by_number(numbers: np.ndarray, size: int) -> tuple[npt.NDArray[np.int64], np
     return stable_order(numbers, size), row_pointers(numbers, size)
 
 
+def equal_rows(rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Each distinct row of a table with the indices of the rows equal to it.
+
+    >>> [(row.tolist(), places.tolist()) for row, places in equal_rows(np.array([[1, 2], [0, 5], [1, 2]]))]
+    [([0, 5], [1]), ([1, 2], [0, 2])]
+    """
+    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    order, starts = by_number(which.reshape(-1), len(distinct))
+    for number, row in enumerate(distinct):
+        yield row, order[starts[number] : starts[number + 1]]
+
+
 def run_starts(numbers: Keys) -> np.ndarray:
     """Start of each run of equal numbers."""
     if not len(numbers):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from herbrand.errors import Mistake, Source, Span
+from herbrand.errors import Mistake, Source, Span, all_of
 from herbrand.language.layout import Stretch, open_quote
 from herbrand.language.suggestions import Failure, foreign_spelling, suggestion
 from herbrand.visible import shortened
@@ -71,7 +71,7 @@ def mistake(error: UnexpectedInput, source: Source, stretch: Stretch, rule: str)
     at = stretch.end if ended else stretch.start + (error.token.start_pos or 0)
     whole = _WHOLES[rule]
     failure = Failure(source.text, stretch.start, at, error.token.type, str(error.token), accepted, whole)
-    expected = _either(_names(accepted, whole))
+    expected = all_of([*_names(accepted, whole)], "or")
     if ended:
         last = Span(source, max(stretch.start, at - 1), at)
         message = f"the {whole} ends too early; expected {expected}" if at > stretch.start else f"no {whole}"
@@ -149,8 +149,3 @@ def _names(accepted: Collection[str], whole: str) -> Iterator[str]:
 
 def _order(name: str) -> tuple[int, str]:
     return (_ENDINGS.index(name) + 1 if name in _ENDINGS else 0), name
-
-
-def _either(names: Iterator[str]) -> str:
-    known = list(names)
-    return known[0] if len(known) == 1 else f"{', '.join(known[:-1])} or {known[-1]}"

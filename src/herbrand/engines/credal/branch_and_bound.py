@@ -104,12 +104,15 @@ class Box:
 
 
 class Search:
-    """A best-first branch and bound that minimises ``cost @ x``; it can be stopped and continued."""
+    """A best-first branch and bound that minimises ``cost @ x``; it can be stopped and continued.
+
+    ``sign`` is -1 for a maximum, whose cost is negated.
+    """
 
     def __init__(
-        self, program: PolynomialProgram, cost: np.ndarray, tolerance: float, scale: float = 1.0
+        self, program: PolynomialProgram, cost: np.ndarray, tolerance: float, scale: float, sign: float
     ) -> None:
-        self.cost, self.tolerance = cost, tolerance
+        self.cost, self.tolerance, self.sign = cost, tolerance, sign
         self.small = SMALL * scale
         self.best = math.inf
         self.nodes = 0
@@ -122,7 +125,10 @@ class Search:
         self.until = math.inf
 
     def run(self, until: float, watch: Callable[[float], None] | None = None) -> End:
-        """Search until a moment of the monotonic clock; ``watch`` is called with the gap after each split."""
+        """Search until a moment of the monotonic clock; ``watch`` is called with the gap after each split.
+
+        Raises :class:`InfeasibleError` where the program has no solution.
+        """
         self.until = until
         if not self._started:
             self._started = True
@@ -152,8 +158,14 @@ class Search:
         return len(self.theta) > 0
 
     def _proof(self, bound: float, done: bool) -> End:
-        value = self.best if self.best < math.inf else None
-        return End(bound, value, self.nodes, proved=done)
+        if bound == math.inf:
+            raise InfeasibleError
+        value = self.sign * self.best if self.best < math.inf else None
+        more = None if done or not self.has_products else self._on
+        return End(self.sign * bound, value, self.nodes, more, done)
+
+    def _on(self, seconds: float) -> End:
+        return self.run(time.monotonic() + seconds)
 
     def _close(self, bound: float) -> bool:
         return self.best < math.inf and bound >= self._limit()
@@ -375,24 +387,5 @@ def optimum(
     ends = np.where(cost > 0, tight.upper, tight.lower), np.where(cost > 0, tight.lower, tight.upper)
     sizes = [abs(float(cost[at] @ end[at])) for end in ends if len(at := np.flatnonzero(cost))]
     largest = max(sizes, default=0.0)
-    search = Search(tight, cost, tolerance, largest if math.isfinite(largest) else 1.0)
-    return _Run(search, 1.0 if least else -1.0).run(until, watch)
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """A search that can be continued; ``sign`` is -1 for a maximum, whose cost is negated."""
-
-    search: Search
-    sign: float
-
-    def on(self, seconds: float, watch: Watch | None = None) -> End:
-        return self.run(time.monotonic() + seconds, watch)
-
-    def run(self, until: float, watch: Watch | None = None) -> End:
-        end = self.search.run(until, watch)
-        if end.bound == math.inf:
-            raise InfeasibleError
-        value = None if end.value is None else self.sign * end.value
-        more = None if end.proved or not self.search.has_products else self.on
-        return replace(end, bound=self.sign * end.bound, value=value, more=more)
+    scale = largest if math.isfinite(largest) else 1.0
+    return Search(tight, cost, tolerance, scale, 1.0 if least else -1.0).run(until, watch)

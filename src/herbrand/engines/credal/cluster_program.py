@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from herbrand.engines.credal.network_part import NetworkPart, Sentence, single_case_intervals
+from herbrand.engines.credal.network_part import NetworkPart, Sentence
 from herbrand.engines.credal.polynomial import Assembly, PolynomialProgram
 from herbrand.engines.credal.rounding import at_least, at_most, complement
 from herbrand.engines.credal.shape import spread
@@ -239,14 +239,8 @@ def _core_table(assembly: Assembly, part: NetworkPart, total: int) -> CaseTable:
 
 
 def _conditional(assembly: Assembly, atom: int, parents: Sequence[int], part: NetworkPart) -> np.ndarray:
-    """Variables for P(atom | case of the parents), within the intervals that sentences give single cases.
-
-    Where these leave no value the range is [0, 1]: that case of the parents must then have probability 0.
-    """
-    named = (part.sentences[number] for number in part.mentions[atom])
-    lower, upper = single_case_intervals(atom, parents, named)
-    empty = lower > upper
-    return assembly.variables(2 ** len(parents), np.where(empty, 0.0, lower), np.where(empty, 1.0, upper))
+    """Variables for P(atom | case of the parents), within the intervals that sentences give single cases."""
+    return assembly.variables(2 ** len(parents), *part.row_ranges(atom, parents))
 
 
 def _add_sentence(assembly: Assembly, cases: CaseTables, sentence: Sentence) -> None:

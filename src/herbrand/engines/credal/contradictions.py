@@ -29,7 +29,7 @@ from herbrand.engines.credal.network import NO_LINKS, Network
 from herbrand.engines.credal.network_part import NetworkPart, sentences_of, whole_part
 from herbrand.engines.credal.sentence_groups import without_last_value
 from herbrand.engines.smallest_set import smallest, together
-from herbrand.errors import ContradictionError, Mistake
+from herbrand.errors import ContradictionError, Mistake, all_of
 from herbrand.language.show import show_formula, statement_text
 from herbrand.language.syntax import Atom, Bound, Iff, Not, Truth
 
@@ -189,8 +189,8 @@ def _independences(network: Network, atoms: Sequence[int]) -> Iterator[str]:
         if not fresh or len(named) >= MOST_NAMED:
             continue
         named |= fresh
-        given = f" given {_joined(list(map(text, statement.given)))}" if statement.given else ""
-        apart = _joined(list(map(text, others)))
+        given = f" given {all_of([*map(text, statement.given)], 'and')}" if statement.given else ""
+        apart = all_of([*map(text, others)], "and")
         yield f"it takes {text(atom)} to be independent of {apart}{given}: no condition leads there from it"
 
 
@@ -211,7 +211,3 @@ def _ways_out(network: Network, sources: Sequence[Source], atoms: Sequence[int])
                 cases = (show_formula(side) for side in (gate, cause, gate, Not(cause)))
                 yield "or state it case by case: P({} | {}) = 1 and P({} | {}) = 0".format(*cases)
         return
-
-
-def _joined(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

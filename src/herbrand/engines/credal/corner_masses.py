@@ -83,7 +83,7 @@ def corner_masses(
     rows = sum(2 ** len(above) for above in parents)
     if not part.markov or part.graph.core or not 0 < rows <= MOST_ROWS:
         return None
-    ends = [_stated(part, atom, parents[atom]) for atom in range(part.graph.count)]
+    ends = [part.row_ranges(atom, parents[atom]) for atom in range(part.graph.count)]
     lower, upper = (np.concatenate([end[at] for end in ends]) for at in (0, 1))
     if ((lower > 0) & (lower < LEAST)).any() or ((upper > 0) & (upper < LEAST)).any():
         return None
@@ -106,12 +106,6 @@ def corner_masses(
         np.array([sentence.upper for sentence in sentences]),
         possible.astype(float),
     )
-
-
-def _stated(part: NetworkPart, atom: int, parents: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The range of each row of an atom; [0, 1] where it is empty, as that case must then be impossible."""
-    lower, upper = single_case_intervals(atom, parents, (part.sentences[n] for n in part.mentions[atom]))
-    return np.where(lower > upper, 0.0, lower), np.where(lower > upper, 1.0, upper)
 
 
 def _is_range(part: NetworkPart, sentence: Sentence) -> bool:

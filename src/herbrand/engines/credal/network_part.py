@@ -209,6 +209,15 @@ class NetworkPart:
         inside = (sentence for sentence in self.sentences if kept.issuperset(sentence.atoms))
         return self._restricted(sorted(kept), inside)
 
+    def row_ranges(self, atom: int, parents: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of P(atom | case of the parents), by the sentences about single cases.
+
+        [0, 1] where these leave no value: that case must then have probability 0.
+        """
+        lower, upper = single_case_intervals(atom, parents, (self.sentences[n] for n in self.mentions[atom]))
+        empty = lower > upper
+        return np.where(empty, 0.0, lower), np.where(empty, 1.0, upper)
+
     @cached_property
     def mentions(self) -> tuple[list[int], ...]:
         """The numbers of the sentences that name each atom."""

@@ -224,40 +224,23 @@ def _ends_of(
     of a mean over k parents is at most that of 3 k roundings.
     """
     error = outward * len(above) * 8 * UNIT
-    least = -_greatest(-low, above, lower, upper) * (1.0 - error)
-    if _can_be_certain(high, above, lower, upper):
-        return least, 1.0
-    return least, min(_greatest(high, above, lower, upper) * (1.0 + error), 1.0)
+    least, _ = _greatest(-low, above, lower, upper)
+    most, certain = _greatest(high, above, lower, upper)
+    return -least * (1.0 - error), 1.0 if certain else min(most * (1.0 + error), 1.0)
 
 
 @loop
-def _can_be_certain(table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Whether a table's mean over the parents' cases is exactly 1 at some corner of the parents' box.
+def _greatest(
+    table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[float, bool]:
+    """The maximum, over the corners of the parents' box, of a table's mean over the parents' cases.
 
-    There every case that is possible has the value 1, so that nothing was rounded.
+    Also whether the mean is exactly 1 at some corner: where every case that is possible has the value 1, and
+    nothing is rounded.
     """
-    if table.max() < 1.0:
-        return False
+    best, certain = -np.inf, False
     for corner in range(2 ** len(above)):
-        left = table == 1.0
-        size = len(table)
-        for place in range(len(above)):
-            parent = above[place]
-            chance = upper[parent] if corner >> place & 1 else lower[parent]
-            size //= 2
-            for case in range(size):
-                left[case] = (chance == 1.0 or left[case]) and (chance == 0.0 or left[case + size])
-        if left[0]:
-            return True
-    return False
-
-
-@loop
-def _greatest(table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """The maximum, over the corners of the parents' box, of a table's mean over the parents' cases."""
-    best = -np.inf
-    for corner in range(2 ** len(above)):
-        left = table.copy()
+        left, sure = table.copy(), table == 1.0
         size = len(table)
         for place in range(len(above)):
             parent = above[place]
@@ -265,5 +248,6 @@ def _greatest(table: np.ndarray, above: np.ndarray, lower: np.ndarray, upper: np
             size //= 2
             for case in range(size):
                 left[case] = (1 - chance) * left[case] + chance * left[case + size]
-        best = max(best, left[0])
-    return best
+                sure[case] = (chance == 1.0 or sure[case]) and (chance == 0.0 or sure[case + size])
+        best, certain = max(best, left[0]), certain or sure[0]
+    return best, certain

@@ -29,7 +29,7 @@ import numpy as np
 
 from herbrand.engines.credal.shape import FALSE, TRUE, Shape, columns_of, constant, shape_of
 from herbrand.language.syntax import Bound, Exists, Forall, Formula, Leaf, children
-from herbrand.row_keys import by_number
+from herbrand.row_keys import equal_rows
 
 Column = Callable[[Leaf], Shape]
 Instances = Callable[[Exists | Forall], Iterable[Formula]]
@@ -103,8 +103,4 @@ def patterns_of(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     patterns = np.empty_like(values)
     runs = np.maximum.accumulate(first, axis=1)
     np.put_along_axis(patterns, order, np.take_along_axis(order, runs, axis=1), axis=1)
-    patterns = np.where(values >= 0, patterns, values)
-    distinct, which = np.unique(patterns, axis=0, return_inverse=True)
-    order, ends = by_number(which.reshape(-1), len(distinct))
-    for number, pattern in enumerate(distinct):
-        yield pattern, order[ends[number] : ends[number + 1]]
+    yield from equal_rows(np.where(values >= 0, patterns, values))

@@ -19,6 +19,7 @@ from herbrand.engines.proof.planning import Plans
 from herbrand.engines.proof.steps import Runner
 from herbrand.engines.proof.table import ROW, Answers, State, Table
 from herbrand.errors import BudgetError
+from herbrand.graphs import reached, strong_components
 from herbrand.program.clauses import Clause, Lookup
 from herbrand.row_keys import zipped
 
@@ -64,20 +65,8 @@ class Derivations:
 
     def reachable(self, root: Node) -> list[Node]:
         """The root and all nodes that it depends on, each after its dependencies unless there is a cycle."""
-        order: list[Node] = []
-        seen = {root}
-        stack = [(root, iter(self._below(root)))]
-        while stack:
-            node, below = stack[-1]
-            for other in below:
-                if other not in seen:
-                    seen.add(other)
-                    stack.append((other, iter(self._below(other))))
-                    break
-            else:
-                order.append(node)
-                stack.pop()
-        return order
+        below = {node: self._below(node) for node in reached([root], self._below)}
+        return [node for part in strong_components(below) for node in reversed(part)]
 
     def _below(self, node: Node) -> list[Node]:
         return [

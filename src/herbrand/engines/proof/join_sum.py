@@ -13,6 +13,7 @@ often begin with the same joins.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from herbrand.engines.proof.kernels import JoinedRows, Marks, Mask, Taken
 from herbrand.engines.proof.plan import Ask, Join
 from herbrand.engines.proof.table import ROW, Answers, Grid, State, Table
 from herbrand.loops import most_at_once, often
+from herbrand.row_keys import ascend, row_keys, run_starts, stable_order
 
 CHUNK = 2**20
 """Least number of result entries allocated for one chunk of a push that may have as many."""
@@ -371,24 +373,11 @@ class _Groups:
     def of(cls, table: Table, live: Sequence[str], new: str, arithmetic: Arithmetic) -> _Groups:
         kept = tuple(name for name in (ROW, *live) if name != new)
         columns = [table.column(name) for name in kept]
-        if not _is_sorted(columns):
-            table = table.take(np.lexsort(columns[::-1]), arithmetic)
-            columns = [table.column(name) for name in kept]
-        changed = np.zeros(len(table), bool)
-        for column in columns:
-            changed[1:] |= column[1:] != column[:-1]
-        changed[:1] = True
-        starts = np.flatnonzero(changed)
-        keys = tuple(column[starts] for column in columns)
-        return cls(kept, new, keys, np.append(starts, len(table)), table)
-
-
-def _is_sorted(columns: list[np.ndarray]) -> bool:
-    """Whether rows are sorted by these columns."""
-    equal = np.ones(max(0, len(columns[0]) - 1), bool)
-    for column in columns:
-        step = np.diff(column)
-        if (step[equal] < 0).any():
-            return False
-        equal &= step == 0
-    return True
+        sizes = [int(column.max(initial=0)) + 1 for column in columns]
+        keys = row_keys(columns, sizes)
+        if not ascend(keys):
+            order = stable_order(keys, math.prod(sizes))
+            table, keys = table.take(order, arithmetic), keys[order]
+        starts = run_starts(keys)
+        firsts = tuple(table.column(name)[starts] for name in kept)
+        return cls(kept, new, firsts, np.append(starts, len(table)), table)

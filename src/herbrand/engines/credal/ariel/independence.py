@@ -25,7 +25,7 @@ from herbrand.engines.credal.ariel.simplex import Cells
 from herbrand.engines.credal.markov import Arrows, Graph, Separation, graph_of
 from herbrand.engines.credal.network import Network
 from herbrand.loops import loop, often
-from herbrand.row_keys import by_number
+from herbrand.row_keys import equal_rows
 
 Array = NDArray[Any]
 
@@ -268,10 +268,8 @@ class Links:
 def coded_separations(codes: np.ndarray, k: int, acyclic: bool) -> Iterator[tuple[np.ndarray, Separations]]:
     """Group equal rows of :meth:`Links.codes` over scopes of k atoms, with their independences."""
     read = partial(_from_separators, subsets=_subsets(k), k=k) if acyclic else _from_statements
-    patterns, which = np.unique(codes, axis=0, return_inverse=True)
-    order, ends = by_number(which.reshape(-1), len(patterns))
-    for number, pattern in enumerate(patterns):
-        yield order[ends[number] : ends[number + 1]], read(pattern.tolist())
+    for pattern, factors in equal_rows(codes):
+        yield factors, read(pattern.tolist())
 
 
 def pairwise(columns: Iterable[int]) -> Separations:
