@@ -69,7 +69,7 @@ from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.evidence import Evidence, codes_of
 from herbrand.program.expansion import written_out
 from herbrand.program.program import TRUE as HOLDS
-from herbrand.program.program import Conjunction, Literal, Program
+from herbrand.program.program import Argument, Conjunction, Literal, Program
 
 BYTES_AN_ATOM = 64
 BYTES_A_ROW = 64
@@ -261,23 +261,24 @@ class Lowering:
             return np.full(len(rows), compares(leaf.operator, left.value, right.value))
         assert leaf.operator in ("=", "!="), "orders of variables are computed by predicates of their own"
         known = next(types[t.name] for t in (left, right) if isinstance(t, Variable))
-        sides = [self._column(term, known, rows) for term in (left, right)]
+        sides = [rows.column(self._argument(term, known)) for term in (left, right)]
         return ORDERS[leaf.operator](*sides)
 
-    def _column(self, term: object, type_name: str, rows: Bindings) -> np.ndarray:
+    def _argument(self, term: object, type_name: str) -> Argument:
+        """The name of a variable, or the index of a constant; -1 for a constant that its domain lacks."""
         if isinstance(term, Variable):
-            return rows.columns[term.name]
+            return term.name
         assert isinstance(term, Constant)
         index = self.program.domain(type_name).index_of(term.value)
-        return np.full(len(rows), -1 if index is None else index)
+        return -1 if index is None else index
+
+    def _arguments(self, atom: Atom) -> tuple[Argument, ...]:
+        types = self.program.signature.predicates[atom.predicate].types
+        return tuple(self._argument(term, name) for term, name in zip(atom.arguments, types, strict=True))
 
     def _codes(self, atom: Atom, rows: Bindings) -> np.ndarray:
-        types = self.program.signature.predicates[atom.predicate].types
-        columns = [self._column(t, name, rows) for t, name in zip(atom.arguments, types, strict=True)]
-        table = np.empty((len(rows), len(columns)), np.int64)
-        for position, column in enumerate(columns):
-            table[:, position] = column
-        return codes_of(table, [len(self.program.domain(name)) for name in types])
+        domains = self.program.domains_of(self.program.signature.predicates[atom.predicate])
+        return rows.codes(self._arguments(atom), [*map(len, domains)])
 
     def _valued(self, atom: Atom, values: Sequence[object], rows: Bindings, span: Span | None) -> np.ndarray:
         name = atom.predicate
@@ -294,7 +295,7 @@ class Lowering:
         values_known = self.evidence.known(name).lookup(self._codes(atom, rows))
         holds = np.zeros(len(rows), bool)
         for value in values:
-            holds |= values_known == self._column(value, value_type, rows)
+            holds |= values_known == rows.column(self._argument(value, value_type))
         return _known(holds)
 
     # Statements with variables
@@ -310,15 +311,9 @@ class Lowering:
         """Literals of the observed atoms that must hold for the condition to hold."""
         for part in given.operands if isinstance(given, And) else (given,):
             if isinstance(part, Atom) and part.predicate not in self.atoms.start:
-                types = self.program.signature.predicates[part.predicate].types
-                arguments = []
-                for term, name in zip(part.arguments, types, strict=True):
-                    if isinstance(term, Variable):
-                        arguments.append(term.name)
-                    else:
-                        arguments.append(self.program.domain(name).index_of(term.value))
-                if None not in arguments:
-                    yield Literal(part.predicate, tuple(arguments), HOLDS)
+                arguments = self._arguments(part)
+                if -1 not in arguments:
+                    yield Literal(part.predicate, arguments, HOLDS)
 
     def add_bindings(
         self, number: int, bound: Bound, rows: Bindings, types: dict[str, str], gathered: Gathered

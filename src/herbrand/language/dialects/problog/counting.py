@@ -1,6 +1,6 @@
 """Recursions that count without end: each of their answers, or of their calls, makes another one.
 
->>> from herbrand.language.formulas import Comparison
+>>> from herbrand.language.formulas import Arithmetic, Comparison, Constant
 >>> x, y = Variable("X"), Variable("Y")
 >>> step = Computed("=", y, Arithmetic("+", (x, Constant(1))))
 >>> counts_on(Atom("n", (y,)), Atom("n", (x,)), [step]) == step
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from herbrand.language.comparisons import variables_of
-from herbrand.language.formulas import Arithmetic, Atom, Computed, Constant, Term, Variable
+from herbrand.language.comparisons import steps_in, variables_of
+from herbrand.language.formulas import Atom, Computed, Term, Variable
 from herbrand.language.syntax import BodyLiteral
 
 
@@ -40,15 +40,7 @@ def counts_on(made: Atom, given: Atom, goals: Sequence[BodyLiteral]) -> Computed
 
 def _adds(step: Computed, new: Variable, old: Variable) -> bool:
     """Whether a goal makes one variable the other plus or minus a whole number that is not 0."""
-    if step.operator != "=" or step.left != new or not isinstance(step.right, Arithmetic):
-        return False
-    if step.right.sign not in ("+", "-") or len(step.right.operands) != 2:
-        return False
-    one, other = step.right.operands
-    if step.right.sign == "+" and isinstance(one, Constant):
-        one, other = other, one
-    by = other.value if isinstance(other, Constant) else 0
-    return one == old and isinstance(by, int) and by != 0
+    return any((made, of) == (new.name, old.name) and by for made, of, by in steps_in(step))
 
 
 def _names(parts: Iterable[BodyLiteral | Term]) -> list[str]:
