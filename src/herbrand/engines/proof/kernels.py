@@ -182,25 +182,13 @@ def push_where(
             value = values[one]
             entry, stop = np.uint64(pointers[pivots[one]]), np.uint64(pointers[pivots[one] + 1])
             steps += int(stop - entry)
-            if best:
-                while entry < stop:
-                    at = marks[np.uint32(columns[entry])] - shift
-                    if at >= 0:
-                        term = value if plain else value * weights[entry]
-                        into[at] = max(into[at], term)
-                    entry += np.uint64(1)
-            elif plain:
-                while entry < stop:
-                    at = marks[np.uint32(columns[entry])] - shift
-                    if at >= 0:
-                        into[np.uint64(at)] += value
-                    entry += np.uint64(1)
-            else:
-                while entry < stop:
-                    at = marks[np.uint32(columns[entry])] - shift
-                    if at >= 0:
-                        into[np.uint64(at)] += value * weights[entry]
-                    entry += np.uint64(1)
+            while entry < stop:
+                at = marks[np.uint32(columns[entry])] - shift
+                if at >= 0:
+                    slot = np.uint64(at)
+                    term = value if plain else value * weights[entry]
+                    into[slot] = max(into[slot], term) if best else into[slot] + term
+                entry += np.uint64(1)
         before = filled
         for place in range(many):
             total = into[place]
@@ -294,21 +282,12 @@ def pull_one(
     for row in range(np.uint64(len(pointers) - 1)):
         total = 0.0
         stop = np.uint64(pointers[row + np.uint64(1)])
-        if best:
-            while entry < stop:
-                term = state[np.uint32(sources[entry])]
-                if not plain:
-                    term *= weights[entry]
-                total = max(total, term)
-                entry += np.uint64(1)
-        elif plain:
-            while entry < stop:
-                total += state[np.uint32(sources[entry])]
-                entry += np.uint64(1)
-        else:
-            while entry < stop:
-                total += state[np.uint32(sources[entry])] * weights[entry]
-                entry += np.uint64(1)
+        while entry < stop:
+            term = state[np.uint32(sources[entry])]
+            if not plain:
+                term *= weights[entry]
+            total = max(total, term) if best else total + term
+            entry += np.uint64(1)
         output[row] = total
         filled = filled or total != 0.0
     return filled

@@ -216,16 +216,11 @@ def _pushed(
                 is_inside[column] = True
                 term = amount if plain else amount * weights[place]
                 into[column] = max(into[column], term) if best else into[column] + term
-        elif best:
-            for place in range(entry, stop):
-                column = np.uint32(columns[place])
-                into[column] = max(into[column], amount if plain else amount * weights[place])
-        elif plain:
-            for place in range(entry, stop):
-                into[np.uint32(columns[place])] += amount
         else:
             for place in range(entry, stop):
-                into[np.uint32(columns[place])] += amount * weights[place]
+                column = np.uint32(columns[place])
+                term = amount if plain else amount * weights[place]
+                into[column] = max(into[column], term) if best else into[column] + term
     if not listing:
         for column in range(np.uint64(len(into))):
             listed[filled] = column
