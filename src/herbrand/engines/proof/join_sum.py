@@ -169,11 +169,11 @@ def pull_back(
     slope: np.ndarray,
     needed: Sequence[bool],
 ) -> tuple[np.ndarray | None, ...]:
-    active = often(kernels.rows_filled, state.size)(state) if active is None else active
+    reached = np.any(state, axis=1) if active is None else active
     of_state = np.zeros(state.shape) if needed[0] else kernels.NO_MATRIX
     of_weights = np.zeros(len(weights)) if needed[1] else kernels.NONE
     pulled_back = often(kernels.pull_back, 2 * len(sources) * state.shape[1])
-    pulled_back(pointers, sources, weights, state, active, slope, of_state, of_weights)
+    pulled_back(pointers, sources, weights, state, reached, slope, of_state, of_weights)
     return of_state if needed[0] else None, of_weights if needed[1] else None
 
 

@@ -232,12 +232,10 @@ def pull(
                 for place in range(many):
                     into[place] = weight * out_of[place]
                 touched[row] = True
-            elif best:
-                for place in range(many):
-                    into[place] = max(into[place], weight * out_of[place])
             else:
                 for place in range(many):
-                    into[place] += weight * out_of[place]
+                    term = weight * out_of[place]
+                    into[place] = max(into[place], term) if best else into[place] + term
         if touched[row]:
             filled = True
         else:
@@ -251,24 +249,8 @@ def add_rows(total: Array, state: Array, rows: Array, best: bool) -> None:
     for row in range(len(rows)):
         if rows[row]:
             into, out_of = total[row], state[row]
-            if best:
-                for place in range(len(into)):
-                    into[place] = max(into[place], out_of[place])
-            else:
-                for place in range(len(into)):
-                    into[place] += out_of[place]
-
-
-@loop
-def rows_filled(state: Array) -> Array:
-    """Whether each row has an entry other than 0."""
-    is_filled = np.zeros(state.shape[0], np.bool_)
-    for row in range(state.shape[0]):
-        for place in range(state.shape[1]):
-            if state[row, place] != 0.0:
-                is_filled[row] = True
-                break
-    return is_filled
+            for place in range(len(into)):
+                into[place] = max(into[place], out_of[place]) if best else into[place] + out_of[place]
 
 
 @loop

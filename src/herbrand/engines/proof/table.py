@@ -148,11 +148,7 @@ class Grid:
     @cached_property
     def active(self) -> np.ndarray:
         """Whether each constant may have entries."""
-        return (
-            often(kernels.rows_filled, self.numbers.size)(self.numbers)
-            if self.touched is None
-            else self.touched
-        )
+        return np.any(self.numbers, axis=1) if self.touched is None else self.touched
 
     @cached_property
     def _table(self) -> Table:
