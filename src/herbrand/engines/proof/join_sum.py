@@ -96,11 +96,9 @@ class Push:
     def back(
         self, counts: np.ndarray, columns: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
-        of_values, of_weights = _slopes_of(self.taken, needed)
-        ends = np.append(0, np.cumsum(counts))
-        push_back = often(kernels.push_back, 2 * _steps(self.taken) + len(columns))
-        push_back(self.taken, ends, columns, slope, np.zeros(self.width), of_values, of_weights)
-        return of_values, of_weights if needed[1] else None
+        return MaskedPush(self.taken, kernels.NO_MASK, self.width, self.workspace).back(
+            counts, columns, slope, (*needed, False)
+        )[:2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +132,12 @@ class MaskedPush:
     def back(
         self, counts: np.ndarray, columns: np.ndarray, slope: np.ndarray, needed: Sequence[bool]
     ) -> tuple[np.ndarray | None, ...]:
-        of_values, of_weights = _slopes_of(self.taken, needed)
+        of_values = np.zeros(len(self.taken.values))
+        of_weights = np.zeros(len(self.taken.weights)) if needed[1] else kernels.NONE
         of_allowed = np.zeros(len(self.mask.weights)) if needed[2] else kernels.NONE
         ends, (sums, slopes) = np.append(0, np.cumsum(counts)), np.zeros((2, self.width))
         steps = 4 * _steps(self.taken) + 3 * len(columns) + 2 * int(self.mask.length.sum())
-        often(kernels.push_where_back, steps)(
+        often(kernels.push_back, steps)(
             self.taken, self.mask, ends, columns, slope, sums, slopes, of_values, of_weights, of_allowed
         )
         return of_values, of_weights if needed[1] else None, of_allowed if needed[2] else None
@@ -153,11 +152,6 @@ def _first(filled: int, output: JoinedRows) -> tuple[np.ndarray, np.ndarray]:
 def _steps(taken: Taken) -> int:
     """Number of facts that a push visits."""
     return int((taken.pointers[taken.pivots + 1] - taken.pointers[taken.pivots]).sum())
-
-
-def _slopes_of(taken: Taken, needed: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
-    """Zero arrays for the gradients of a push's values and weights; an empty one if weights need none."""
-    return np.zeros(len(taken.values)), np.zeros(len(taken.weights)) if needed[1] else kernels.NONE
 
 
 def pull_back(

@@ -24,7 +24,7 @@ twice as much as the answer, and nothing is stored but the states.
 >>> taken = taken._replace(weights=np.array([1.0, 1.0, 3.0]))
 >>> of_values, of_weights = np.zeros(2), np.zeros(3)
 >>> ends, found, slope = np.array([0, 2]), np.array([0, 1]), np.array([1.0, 10.0])
->>> push_back(taken, ends, found, slope, np.zeros(2), of_values, of_weights)
+>>> push_back(taken, NO_MASK, ends, found, slope, NONE, np.zeros(2), of_values, of_weights, NONE)
 >>> of_values.tolist(), of_weights.tolist()
 ([11.0, 30.0], [1.0, 10.0, 50.0])
 """
@@ -322,28 +322,6 @@ def _slopes_of_group(
 @loop
 def push_back(
     taken: Taken,
-    ends: Array,
-    reached: Array,
-    slope: Array,
-    slopes: Array,
-    of_values: Array,
-    of_weights: Array,
-) -> None:
-    """Backward pass of :func:`push`: ``reached[ends[g]:ends[g + 1]]`` are group g's, with gradient ``slope``.
-
-    ``slopes`` [width] is working memory; ``of_values`` and ``of_weights`` are 0 at first and get the
-    gradients, the latter unless it is empty.
-    """
-    groups = taken.groups
-    for group in range(len(groups) - 1):
-        for place in range(ends[group], ends[group + 1]):
-            slopes[reached[place]] = slope[place]
-        _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
-
-
-@loop
-def push_where_back(
-    taken: Taken,
     mask: Mask,
     ends: Array,
     reached: Array,
@@ -354,7 +332,12 @@ def push_where_back(
     of_weights: Array,
     of_allowed: Array,
 ) -> None:
-    """Backward pass of :func:`push_where`; ``sums`` and ``slopes`` [width] are 0 before and after."""
+    """Backward pass of :func:`push_where`, and of :func:`push` if the mask is :data:`NO_MASK`.
+
+    ``reached[ends[g]:ends[g + 1]]`` are group g's, with gradient ``slope``; ``sums`` and ``slopes`` [width]
+    are 0 at first, and again in the end if there is a mask. The other arrays are 0 at first and get the
+    gradients, unless they are empty.
+    """
     groups, pivots, values = taken.groups, taken.pivots, taken.values
     pointers, columns, weights = taken.pointers, taken.columns, taken.weights
     first, length, allowed, allowed_weights = mask.first, mask.length, mask.allowed, mask.weights
@@ -378,8 +361,9 @@ def push_where_back(
             for place in range(first[group], first[group] + length[group]):
                 slopes[allowed[place]] *= allowed_weights[place]
         _slopes_of_group(groups[group], groups[group + 1], taken, slopes, of_values, of_weights)
-        for place in range(ends[group], ends[group + 1]):
-            slopes[reached[place]] = 0.0
+        if len(first) > 0:  # facts of the next group may lead to constants outside its mask
+            for place in range(ends[group], ends[group + 1]):
+                slopes[reached[place]] = 0.0
 
 
 @loop
@@ -440,3 +424,5 @@ def _dot(first: Array, second: Array) -> Any:
 NONE: NDArray[np.float64] = np.empty(0)
 NO_MATRIX: NDArray[np.float64] = np.empty((0, 0))
 """Empty arrays for gradients that are not needed."""
+
+NO_MASK = Mask(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), NONE)
