@@ -56,6 +56,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return None if fits else self.search.advanced(10_000_000)
 
     monkeypatch.setattr(bounds.Unfinished, "advanced", advanced)
+    monkeypatch.setattr(bounds.Unfinished, "_by_products", None)
     monkeypatch.setattr(bounds.Unfinished, "_by_elimination", lambda self: None)
     monkeypatch.setattr(bounds.Unfinished, "_by_diagrams", tried)
     monkeypatch.setattr(Making, "advanced", lambda self, steps, until: made_on(self, 10**9, until))

@@ -35,6 +35,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         is_narrow = narrow.is_narrow(self.task.net, self._order.width)
         return None if is_narrow else advanced(self, 10_000_000)
 
+    monkeypatch.setattr(bounds.Unfinished, "_by_products", None)
     monkeypatch.setattr(bounds, "ELIMINATED_AFTER", 0)
     monkeypatch.setattr(bounds.Unfinished, "advanced", searched)
     monkeypatch.setattr(bounds.Unfinished, "_by_elimination", tried)
@@ -72,6 +73,7 @@ CHAIN = """0.5::s(0, a); 0.5::s(0, b).
 def test_a_hidden_chain_is_that_of_sums_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forwards and backwards along the chain; too many steps for a list of worlds."""
     monkeypatch.setattr(bounds, "DIAGRAMS_FROM", 1)
+    monkeypatch.setattr(bounds.Unfinished, "_by_products", None)
     monkeypatch.setattr(bounds, "ELIMINATED_AFTER", 0)
     monkeypatch.setattr(bounds.Unfinished, "_by_diagrams", lambda self, until: pytest.fail("not narrow"))
     steps = 60
