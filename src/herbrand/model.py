@@ -265,9 +265,7 @@ class Model:
             if there is not None:
                 return there.infer(call)
         try:
-            # mean field takes a formula as it is, and keeps few hard statements exactly
-            divided = call.engine != "mean-field"
-            question = self._asked(call.query, call.given, call.most_probable, budget, divided=divided)
+            question = self._asked(call.query, call.given, call.most_probable, budget)
             settled = self._settled(*question, call.engine, call.settings, call.note)
         except (OutOfTimeError, ManyInstancesError):
             raise
@@ -723,7 +721,6 @@ class Model:
         budget: Budget,
         *,
         derived: bool = True,
-        divided: bool = True,
     ) -> tuple[Program, Question]:
         self._refuse_on()
         valued, knowledge = self.signature.valued_names, self._knowledge
@@ -738,7 +735,7 @@ class Model:
         named, asked = queried_predicates(queries, self.signature), named_predicates(queries)
         knowledge, queries = knowledge.asking(queries)
         program = knowledge.program(
-            given, named, derived=derived, whole_tables=True, divided=divided, budget=budget
+            given, named, derived=derived, whole_tables=True, divided=True, budget=budget
         )
         possible = all(text in own for text in query)
         question = read_question(queries, program.signature, program.facts, map, possible)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
@@ -102,7 +103,11 @@ def lower(
     for number, statement in enumerate(theory.statements):
         if isinstance(statement, WeightedFormula):
             lowering.add(number, statement)
-    return replace(lowering.program, weights=tuple(lowering.weights), templates=tuple(lowering.templates))
+    lowered = replace(lowering.program, weights=tuple(lowering.weights), templates=tuple(lowering.templates))
+    if lowered.signature is signature:  # no part has an atom of its own
+        return lowered
+    whole = partial(lower, theory, signature, facts, parts, uncertain, unsettled, final)
+    return replace(lowered, whole=whole)
 
 
 def forbidding(program: Program, formula: Formula) -> tuple[Template, ...]:

@@ -19,7 +19,7 @@ constant's index in its domain (``int``), so a template knows no texts and no ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -264,9 +264,17 @@ class Program:
     uncertain: tuple[Choice | Rule, ...] = ()
     """Choices, and the rules that depend on them: the predicates that these derive are open here."""
     tables: tuple[NetworkTable, ...] = ()
+    whole: Callable[[], Program] | None = None
+    """Lowers the same without atoms for parts of formulas, where this program has some."""
 
     def __deepcopy__(self, memo: object) -> Program:
         return self
+
+    @property
+    def undivided(self) -> Program:
+        """The program without atoms for parts of formulas; raises UnsupportedError where a formula falls into
+        too many cases."""
+        return self if self.whole is None else self.whole()
 
     def domain(self, type_name: str) -> Domain:
         return self.facts.domains[type_name]

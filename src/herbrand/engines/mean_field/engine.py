@@ -104,7 +104,8 @@ class MeanField:
             why = "with clipped messages worlds have no weights to compare"
             return Refusal(UnsupportedError(why, hint="leave out --clip"))
         try:
-            outline = outlined(program, within, clip=self.clip)
+            # a formula as it is has exact messages, and hard statements that tie its parts have none
+            outline = outlined(program.undivided, within, clip=self.clip)
             cost = Cost(outline.operations, outline.bytes)  # a contraction that does not fit raises
             begin = partial(self._started, outline, question, within)
             if self.schedule == Schedule.sequential:  # raises BudgetError for too many atoms to colour
