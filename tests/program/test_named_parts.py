@@ -15,8 +15,8 @@ from herbrand.language.formulas import Leaf, walk
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula
 from herbrand.program import lower
-from herbrand.program.named_parts import Naming, in_parts
-from herbrand.program.normal_form import case_counts
+from herbrand.program.named_parts import Naming, conjuncts, in_parts
+from herbrand.program.normal_form import case_counts, plain
 from tests.laws import long
 from tests.oracles.worlds import Universe, exact_answers
 
@@ -59,7 +59,7 @@ def formula(draws: random.Random, leaves: list[str]) -> str:
 @pytest.fixture
 def divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of few cases, so that small formulas have several."""
-    monkeypatch.setattr(lower, "MOST_UNDIVIDED", 4)
+    monkeypatch.setattr(lower, "most_cases", lambda formula: 4)
     monkeypatch.setattr(lower, "in_parts", partial(in_parts, most=6))
 
 
@@ -153,3 +153,33 @@ def test_shared_atoms_keep_a_formula_whole() -> None:
     pairs = " or ".join(f"(a{i} and a{j})" for i in range(20) for j in range(i))
     program = hb.Model(hb.parse(f"1: {pairs}")).measured_program(UNLIMITED)
     assert len(program.signature.predicates) == 20
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_formula_holds_where_all_its_conjuncts_do(seed: int) -> None:
+    draws = random.Random(seed)
+    names = [f"p{number}" for number in range(4)]
+    whole = parse_formula(formula(draws, [draws.choice(names) for _ in range(draws.randint(1, 9))]))
+    universe = Universe({}, dict.fromkeys(names, ((), None)))
+    holds = universe.meaning(whole, {})
+    for truth in (True, False):
+        each = [universe.meaning(one, {}) for one in conjuncts(plain(whole), truth)]
+        for world in universe.worlds():
+            assert all(one(world) for one in each) == (holds(world) == truth)
+
+
+def test_clauses_in_one_hard_statement_are_forbidden_one_by_one() -> None:
+    """Forty clauses over twenty atoms took half a minute, and more had no exact answer."""
+    draws = random.Random(1)
+    clauses = [
+        " or ".join(
+            ("not " if draws.random() < 0.5 else "") + f"a{atom}" for atom in draws.sample(range(20), 3)
+        )
+        for _ in range(40)
+    ]
+    apart = hb.Model(hb.parse("\n".join(f"hard: {one}" for one in clauses))).infer()
+    one = hb.Model(hb.parse("hard: " + " and ".join(f"({one})" for one in clauses))).infer()
+    assert one.log_partition == pytest.approx(apart.log_partition)
+    assert {row.text: row.probability for row in one.rows()} == pytest.approx(
+        {row.text: row.probability for row in apart.rows()}
+    )

@@ -47,8 +47,8 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.expansion import Expansion, expanded
-from herbrand.program.named_parts import Naming, Part, in_parts
-from herbrand.program.normal_form import MOST_CASES, Case, ManyCasesError, cases, shorter_cases
+from herbrand.program.named_parts import Naming, Part, conjuncts, in_parts, most_cases
+from herbrand.program.normal_form import Case, ManyCasesError, cases, plain, shorter_cases
 from herbrand.program.program import (
     FALSE,
     TRUE,
@@ -68,10 +68,6 @@ from herbrand.program.shatter import shattered
 MOST_WEIGHT = 1e9
 """Beside a larger weight the rounding error of exact probabilities would exceed 1e-7."""
 
-
-MOST_UNDIVIDED = 200
-"""Cases from which parts of a formula may get atoms of their own, if no atom occurs twice; parts that share
-atoms are no narrower than the whole."""
 
 MOST_FACTORS = 2000
 """Most different numbers that may multiply a weight, since each of them makes templates."""
@@ -263,10 +259,15 @@ class _Scope:
         """
         naming = self.lowering.naming
         try:
-            decided = _cases(formula, weight, MOST_CASES if naming is None else MOST_UNDIVIDED)
+            decided = _cases(formula, weight, None if naming is None else most_cases(formula))
         except ManyCasesError:
             if naming is None:
                 raise
+            several = conjuncts(plain(formula)) if weight is None else []
+            if len(several) > 1:  # what all must hold is forbidden one by one
+                for one in several:
+                    yield from self.templates(one, whole, None, ())
+                return
             formula, parts = in_parts(formula, naming)
             for part in parts:
                 yield from self._tied(part)
@@ -411,11 +412,9 @@ class _Scope:
         return index
 
 
-def _cases(formula: Formula, weight: int | None, most_apart: int = MOST_CASES) -> tuple[Sequence[Case], bool]:
+def _cases(formula: Formula, weight: int | None, most: int | None = None) -> tuple[Sequence[Case], bool]:
     """Cases in which a formula is true, or false, and which of the two; false for a hard one."""
-    return (
-        (cases(formula, False, most_apart), False) if weight is None else shorter_cases(formula, most_apart)
-    )
+    return (cases(formula, False, most), False) if weight is None else shorter_cases(formula, most)
 
 
 def _unified(conjunction: Conjunction, equalities: Sequence[tuple[Argument, Argument]]) -> Conjunction | None:

@@ -32,15 +32,27 @@ from herbrand.language.formulas import (
     Variable,
     Xor,
     children,
+    walk,
     with_children,
 )
 from herbrand.language.names import placeholder
 from herbrand.language.scope import free_variables, with_terms, written
 from herbrand.language.show import show_formula
-from herbrand.program.normal_form import case_counts, plain
+from herbrand.program.normal_form import MOST_CASES, MOST_LEAVES, case_counts, is_read_once, plain
 
 MOST_OF_A_PART = 64
 """Cases of a part, for true and for false together."""
+MOST_ONCE, MOST_OF_MANY = 200, 1_000
+"""Cases of a formula that is not divided: if no leaf occurs twice, and if there are many leaves. Parts that
+share atoms are no narrower than the whole, and few atoms fit into one table."""
+
+
+def most_cases(formula: Formula) -> int:
+    """Number of cases from which a formula is divided."""
+    if is_read_once(formula):
+        return MOST_ONCE
+    leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
+    return MOST_OF_MANY if len(leaves) > MOST_LEAVES else MOST_CASES
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,41 @@ def in_parts(formula: Formula, naming: Naming, most: int = MOST_OF_A_PART) -> tu
     """The formula over atoms of its parts, and these parts, each over atoms of others before it."""
     dividing = _Dividing(naming, most)
     return dividing.small(plain(formula)), dividing.parts
+
+
+def conjuncts(formula: Formula, truth: bool = True) -> list[Formula]:
+    """Formulas that all hold exactly where the plain formula is true, or false; as many as are found by going
+    through ``and``, ``not`` and those ``or`` that have one operand besides literals.
+
+    >>> from herbrand.language.parse import parse_formula
+    >>> found = conjuncts(plain(parse_formula("not (a or b) and (c => d and not (e and f))")))
+    >>> [show_formula(one) for one in found]
+    ['not a', 'not b', 'not c or d', 'not c or not e or not f']
+    """
+    match formula:
+        case Not(operand=operand):
+            return conjuncts(operand, not truth)
+        case And(operands=operands) | Or(operands=operands):
+            if isinstance(formula, And) == truth:
+                return [one for operand in operands for one in conjuncts(operand, truth)]
+            return _common(operands, truth)
+    return [formula if truth else Not(formula)]
+
+
+def _common(operands: Sequence[Formula], truth: bool) -> list[Formula]:
+    """The same for a disjunction of formulas that are true, or false."""
+    each = [conjuncts(operand, truth) for operand in operands]
+    alone = [one for one in each if len(one) == 1]
+    several = [one for one in each if len(one) > 1]
+    shared = [part for (one,) in alone for part in (one.operands if isinstance(one, Or) else (one,))]
+    if len(several) > 1:
+        return [Or((*shared, *(And(tuple(one)) for one in several)))]
+    return [_either(shared, part) for part in several[0]] if several else [_either(shared)]
+
+
+def _either(shared: Sequence[Formula], *more: Formula) -> Formula:
+    parts = [*shared, *(part for one in more for part in (one.operands if isinstance(one, Or) else (one,)))]
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
 @dataclass

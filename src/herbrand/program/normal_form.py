@@ -55,22 +55,22 @@ MOST_LEAVES = 16
 """Most leaves of a formula that may be summed by a table of their truth values in place of its cases."""
 
 
-def cases(formula: Formula, truth: bool, most_apart: int = MOST_CASES) -> list[Case]:
+def cases(formula: Formula, truth: bool, most: int | None = None) -> list[Case]:
     """The disjoint cases in which a formula has the wanted truth value."""
-    return _listed(simplified(plain(formula)), truth, formula.span, most_apart)
+    return _listed(simplified(plain(formula)), truth, formula.span, most)
 
 
 class ManyCasesError(UnsupportedError):
     """A formula falls into too many cases."""
 
 
-def _listed(simple: Formula, truth: bool, span: Span | None, most_apart: int) -> list[Case]:
+def _listed(simple: Formula, truth: bool, span: Span | None, most: int | None) -> list[Case]:
     """List the cases of a simplified formula; raise ManyCasesError with the ``span`` if they are more than
-    ``MOST_CASES``, or than ``most_apart`` where no leaf occurs twice."""
-    most = min(most_apart, MOST_CASES)
-    certain = _count(simple, truth) > most and _no_leaf_occurs_twice(simple)
-    cases = [] if certain else list(islice(_decided(simple, truth), MOST_CASES + 1))
-    if certain or len(cases) > MOST_CASES:
+    ``most``, or without it ``MOST_CASES``."""
+    most = MOST_CASES if most is None else most
+    certain = _count(simple, truth) > most and is_read_once(simple)
+    cases = [] if certain else list(islice(_decided(simple, truth), most + 1))
+    if certain or len(cases) > most:
         raise ManyCasesError(
             f"the formula falls into more than {most:,} cases",
             span=span,
@@ -85,20 +85,21 @@ def _count(formula: Formula, truth: bool) -> int:
     return true if truth else false
 
 
-def _no_leaf_occurs_twice(formula: Formula) -> bool:
+def is_read_once(formula: Formula) -> bool:
+    """Whether each leaf of a formula stands in one place."""
     leaves = [part for part in walk(formula) if isinstance(part, Leaf)]
     return len(set(leaves)) == len(leaves)
 
 
-def shorter_cases(formula: Formula, most_apart: int = MOST_CASES) -> tuple[list[Case], bool]:
+def shorter_cases(formula: Formula, most: int | None = None) -> tuple[list[Case], bool]:
     """The cases for true or for false, whichever are fewer, and which of the two. The second list is not
     computed if the first, which is likely the shorter, has one case at most."""
     simple = simplified(plain(formula))
     likely = isinstance(simple, And)  # a conjunction is true in one case, false in many
-    cases = _listed(simple, likely, formula.span, most_apart)
+    cases = _listed(simple, likely, formula.span, most)
     if len(cases) <= 1:
         return cases, likely
-    others = _listed(simple, not likely, formula.span, most_apart)
+    others = _listed(simple, not likely, formula.span, most)
     true, false = (cases, others) if likely else (others, cases)
     return (true, True) if len(true) < len(false) else (false, False)
 
