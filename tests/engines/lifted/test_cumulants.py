@@ -86,6 +86,17 @@ def test_interpolation_keeps_its_bound(weights: np.ndarray, near: float, spread:
         assert abs(mean - slope) <= len(weights) * (2e-12 + rounding(weights, tilt))
 
 
+def test_tilts_by_thousands() -> None:
+    """Only all or none can be; plain Python has no exponential of 3,000."""
+    weights = np.full(100, -np.inf)
+    weights[[0, -1]] = -1.2
+    cumulant = Cumulant.fitted(weights, -3000.0, 3000.0)
+    tilts = np.array([-2999.0, -0.5, 0.0, 0.5, 2999.0])
+    expected = [plain(weights, tilt) for tilt in tilts]
+    assert cumulant.at(tilts) == pytest.approx([value for value, _ in expected], rel=1e-13)
+    assert cumulant.slope(tilts) == pytest.approx([slope for _, slope in expected], abs=1e-9)
+
+
 @quick
 @given(weighted(), st.sampled_from([0.1, 20.0]), st.integers(0, 2**32))
 def test_gradients_are_those_of_the_sums(weights: np.ndarray, spread: float, seed: int) -> None:

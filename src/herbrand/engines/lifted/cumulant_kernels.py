@@ -147,8 +147,12 @@ def _anchor(edges: Array, p: int) -> float:
 
 @loop
 def _moved(shares: Array, low: int, high: int, way: float) -> tuple[float, float]:
-    """Sum of shares tilted by ``way`` around the window's middle, and the mean count."""
-    middle, step = (low + high) / 2, math.exp(way)
+    """Sum of shares tilted by ``way`` around the window's middle, and the mean count.
+
+    A window of one count may be tilted by more than any number has as its logarithm.
+    """
+    middle = (low + high) / 2
+    step = math.exp(way) if low < high else 1.0
     total, moment, factor = 0.0, 0.0, 0.0
     for k in range(low, high + 1):
         factor = math.exp(way * (k - middle)) if (k - low) % RENEWED == 0 else factor * step
