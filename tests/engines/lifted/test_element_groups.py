@@ -257,6 +257,26 @@ def test_what_no_machine_holds_costs_endlessly(monkeypatch: pytest.MonkeyPatch) 
     assert "since counting needs more than any machine has and may use" in answer.status.advice
 
 
+@pytest.mark.parametrize("engine", ["lifted", "regions"])
+def test_axes_that_no_machine_holds_are_refused_before_tables_over_them(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "ANY_MACHINE", 1.0)
+    answer = hb.Model(hb.parse(people(5, LINKED[3]))).infer(engine=engine)
+    assert "since counting needs more than any machine has and may use" in answer.status.advice
+
+
+def test_weights_of_elements_for_all_states_of_their_hubs_are_counted() -> None:
+    """Elements of 256 states that are tied to three such hubs have a table of 32 GB before their states are
+    added up; MemoryError reached the user."""
+    text = "".join(f"1: f(x, y) => (a{i}(x) and b{i}(y))\n" for i in range(8))
+    text += "".join("1: " + " and ".join(f"{name}{i}(x)" for i in range(8)) + "\n" for name in "ab")
+    edges = [(hub, other) for hub in "xyz" for other in ("m", f"{hub}1", f"{hub}2", f"{hub}3")]
+    facts = {"f": edges}
+    answer = hb.Model(hb.parse(text), facts).infer("a0", engine="lifted", memory="4GB")
+    assert "since counting needs " in answer.status.advice
+
+
 @pytest.mark.slow
 def test_numbers_of_counts_that_no_float_holds() -> None:
     """More vectors of counts than a float can tell: the ground is tried, and both reasons are told."""

@@ -64,12 +64,27 @@ def axes_of(summation: Summation, budget: Budget = UNLIMITED) -> tuple[dict[froz
     axes, more = _polynomials(summation, budget)
     for shape in axes:
         rows[frozenset(shape.counts)] = _rows(summation, shape)
-    total += more
+    total += more + _tied(summation)
     for pools, count in rows.items():
         profiles = sum(cells[pool].profiles for pool in pools)
         each = 4 * profiles + profiles * (profiles + 1)
         total += Cost(count * each, count * each * BYTES_A_NUMBER)
     return rows, total
+
+
+def _tied(summation: Summation) -> Cost:
+    """Cost of the weights of elements for all states of the hubs that they are tied to, before these are
+    added up by profile."""
+    cells, hubs = summation.tabulated.cells, summation.element_groups.hubs
+    total = Cost()
+    for element_group in summation.element_groups.all:
+        tied = {tie.hub for tie in element_group.ties}
+        size = math.prod(
+            (cells[hubs[hub].pool].states for hub in tied), start=cells[element_group.pool].states
+        )
+        if tied:
+            total += Cost(size * len(element_group.ties), KEPT * size * BYTES_A_NUMBER)
+    return total
 
 
 def _pair_tables(summation: Summation) -> Cost:

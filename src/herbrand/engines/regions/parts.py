@@ -99,6 +99,8 @@ class Construction:
         rows, cost = axes_of(summation, self.clock)
         if len(rows) > MOST_VARIABLES:
             raise NotLiftableError(f"{len(rows):,} classes of constants are more than {MOST_VARIABLES:,}")
+        if not math.isfinite(cost.bytes):  # then not all axes are listed
+            self._refuse(0, cost.bytes)
         largest = largest_table(summation, rows, COST if self.cost is None else self.cost)
         self._refuse(largest, cost.bytes)
         most = operations_in(self.budget, math.inf)
