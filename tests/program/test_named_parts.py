@@ -183,3 +183,26 @@ def test_clauses_in_one_hard_statement_are_forbidden_one_by_one() -> None:
     assert {row.text: row.probability for row in one.rows()} == pytest.approx(
         {row.text: row.probability for row in apart.rows()}
     )
+PEOPLE = {"t": [(f"k{number}",) for number in range(40)]}
+PAIRS = {"f": [("k0", "k1"), ("k1", "k2"), ("k2", "k9")], "g": [("k1", "k4"), ("k9", "k7")]}
+
+
+def made_arities(text: str) -> set[int]:
+    program = hb.Model(hb.parse(text), PEOPLE | PAIRS).measured_program(UNLIMITED)
+    return {one.arity for one in program.signature.predicates.values() if one.name.startswith("`")}
+
+
+def test_parts_are_of_the_same_variables() -> None:
+    """Parts over x and z had an atom for each of their pairs, though facts leave a few of these."""
+    xs, zs = (" xor ".join(f"{one}{i}({one})" for i in range(9)) for one in "xz")
+    assert made_arities(f"1: {xs} xor {zs}") == {1}
+    assert made_arities(f"1: f(x, y) and g(y, z) and ({xs} xor {zs})") == {1}
+
+
+def test_facts_that_leave_few_groundings_keep_a_formula_whole() -> None:
+    pairs = " or ".join(f"(a{i}(x) and b{i}(y))" for i in range(8))
+    assert made_arities(f"1: {pairs}") == {2}
+    assert made_arities(f"1: f(x, y) and ({pairs})") == set()
+    assert made_arities(f"hard: f(x, y) => ({pairs})") == set()
+    many = " or ".join(f"(a{i}(x) and b{i}(y))" for i in range(16))
+    assert made_arities(f"1: f(x, y) and ({many})") == {2}, "it would have too many cases"

@@ -21,8 +21,8 @@ from herbrand.factors.interchangeable import Classes, interchangeable
 from herbrand.factors.program_graph import ProgramGraph
 from herbrand.factors.refinement import WORTH_LIFTING, lifted
 from herbrand.program.evidence import Evidence
-from herbrand.program.ground import expected_rows, ground
-from herbrand.program.program import FALSE, Literal, Program
+from herbrand.program.ground import ground
+from herbrand.program.program import FALSE, Literal, Program, expected_rows
 
 BYTES_A_ROW = 400
 """Memory of a ground row, from its bindings to its messages."""

@@ -33,7 +33,7 @@ from herbrand.program.bindings import Bindings, Limit, enumerate_bindings
 from herbrand.program.dependencies import derived_by
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.lower import forbidding
-from herbrand.program.program import Argument, Conjunction, Literal, Program, Template, differing, literals_of
+from herbrand.program.program import Argument, Conjunction, Program, Template, differing, literals_of
 from herbrand.program.question import Question
 from herbrand.row_keys import fit, places_among, row_of
 
@@ -100,28 +100,6 @@ def _differing(sizes: Mapping[str, int], pairs: frozenset[frozenset[Key]]) -> in
 
 def _key(term: Term) -> Key:
     return term if isinstance(term, Constant) else term.name
-
-
-def expected_rows(
-    conjunction: Conjunction, sizes: Callable[[str], int], listed: Callable[[Literal], int | None]
-) -> float:
-    """Estimated number of ground rows of a conjunction, those of its blocks' pieces included.
-
-    ``sizes``: sizes of types. ``listed``: number of rows for which a literal can be true, ``None`` if these
-    are not listed; a known relation bounds its variables jointly.
-    """
-    free = {name: float(sizes(kind)) for name, kind in conjunction.variables}
-    rows = 1.0
-    for literal in conjunction.literals:
-        names = {a for a in literal.arguments if isinstance(a, str)} & set(free)
-        known = listed(literal) if names else None
-        if known is not None and known < math.prod(free[name] for name in names):
-            rows *= max(1, known)
-            for name in names:
-                del free[name]
-    rows *= math.prod(free.values())
-    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
-    return rows * (1 + sum(expected_rows(piece, sizes, listed) for piece in pieces))
 
 
 # Grounding

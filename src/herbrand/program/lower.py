@@ -31,7 +31,17 @@ import numpy as np
 from herbrand.errors import BudgetError, LanguageError, Span
 from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.formulas import Atom, Comparison, Constant, Exists, Formula, Term, ValueIn, ValueIs
+from herbrand.language.formulas import (
+    Atom,
+    Comparison,
+    Constant,
+    Exists,
+    Formula,
+    Term,
+    ValueIn,
+    ValueIs,
+    predicates_in,
+)
 from herbrand.language.names import shown_name
 from herbrand.language.scope import Renaming, conditions_with, free_names, variable_types, with_terms
 from herbrand.language.signature import Predicate, Signature
@@ -47,7 +57,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.expansion import Expansion, expanded
-from herbrand.program.named_parts import Naming, Part, conjuncts, in_parts, most_cases
+from herbrand.program.named_parts import MOST_OF_A_PART, Naming, Part, conjuncts, in_parts, most_cases
 from herbrand.program.normal_form import Case, ManyCasesError, cases, plain, shorter_cases
 from herbrand.program.program import (
     FALSE,
@@ -61,6 +71,7 @@ from herbrand.program.program import (
     Template,
     Weight,
     different,
+    expected_rows,
     substituted,
 )
 from herbrand.program.shatter import shattered
@@ -268,11 +279,50 @@ class _Scope:
                 for one in several:
                     yield from self.templates(one, whole, None, ())
                 return
-            formula, parts = in_parts(formula, naming)
-            for part in parts:
-                yield from self._tied(part)
-            decided = _cases(formula, weight)
+            divided, parts = in_parts(formula, naming)
+            decided = self._where_facts_hold(formula, weight, parts)
+            if decided is None:
+                for part in parts:
+                    yield from self._tied(part)
+                decided = _cases(divided, weight)
         yield from self._of_cases(decided, whole, weight, weight_arguments)
+
+    def _where_facts_hold(
+        self, formula: Formula, weight: int | None, parts: Sequence[Part]
+    ) -> tuple[Sequence[Case], bool] | None:
+        """Cases of a formula that known atoms leave fewer ground rows than its parts would have, as facts do
+        not restrict the atoms of parts; else None."""
+        if not any(map(self._is_known, predicates_in(formula))):
+            return None
+        try:
+            decided = _cases(formula, weight)
+        except ManyCasesError:
+            return None
+        first, *others = map(dict, decided[0])
+        known = (
+            (leaf, True)
+            for leaf, holds in first.items()
+            if isinstance(leaf, Atom) and holds and self._is_known(leaf.predicate)
+            if all(case.get(leaf) for case in others)
+        )
+        needed = self.conjunction(known, self._variables([formula]))
+        rows = 0 if needed is None else expected_rows(needed, self._size, self._rows)
+        atoms = (math.prod(self._size(kind) for _, kind in self._variables([p.atom])) for p in parts)
+        return decided if rows * len(decided[0]) < sum(atoms) * MOST_OF_A_PART else None
+
+    def _is_known(self, predicate: str) -> bool:
+        return self.lowering.latent_value_count(predicate) is None
+
+    def _variables(self, formulas: Iterable[Formula]) -> tuple[tuple[str, str], ...]:
+        """Free variables of formulas with their types."""
+        return tuple((name, self.types[name]) for name in free_names(formulas))
+
+    def _size(self, kind: str) -> int:
+        return len(self.lowering.program.domain(kind))
+
+    def _rows(self, literal: Literal) -> int:
+        """Number of facts for which a literal of a closed predicate holds."""
+        return len(self.lowering.program.table(literal.predicate).true)
 
     def _of_cases(
         self,
@@ -282,7 +332,7 @@ class _Scope:
         weight_arguments: tuple[Argument, ...],
     ) -> Iterator[Template]:
         """Yield the pieces of a formula with these cases, in which it is true, or false."""
-        variables = tuple((name, self.types[name]) for name in free_names((whole, *self.where)))
+        variables = self._variables([whole, *self.where])
 
         def pieces(cases: Sequence[Case], sign: int) -> Iterator[Template]:
             for case in cases:

@@ -18,7 +18,7 @@ part 3    a6 xor a7
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -139,14 +139,22 @@ class _Dividing:
         return sum(case_counts(formula)) <= self.most
 
     def _groups(self, whole: And | Or | Xor) -> list[Formula]:
-        """As many operands in a row as have few cases, joined; again and again."""
+        """As many operands of the same variables as have few cases, joined: a part has an atom for all values
+        of its variables. Where no two can be joined, operands in a row, whatever their variables."""
+        alike = self._grouped(whole, lambda operand: frozenset(free_variables(operand)))
+        return alike if len(alike) < len(whole.operands) else self._grouped(whole, lambda _: frozenset())
+
+    def _grouped(self, whole: And | Or | Xor, kind: Callable[[Formula], frozenset[str]]) -> list[Formula]:
+        """As many operands of one kind as have few cases, joined; again and again."""
         groups: list[list[Formula]] = []
+        latest: dict[frozenset[str], list[Formula]] = {}
         for operand in whole.operands:
-            joined = [*groups[-1], operand] if groups else [operand]
-            if len(joined) > 1 and self._is_small(type(whole)(tuple(joined))):
-                groups[-1] = joined
+            group = latest.get(own := kind(operand))
+            if group and self._is_small(type(whole)((*group, operand))):
+                group.append(operand)
             else:
-                groups.append([operand])
+                groups.append(new := [operand])
+                latest[own] = new
         return [self._joined(whole, group) for group in groups]
 
     @staticmethod

@@ -325,3 +325,25 @@ class Program:
         added."""
         stated = template.statement < len(self.statements)
         return self.statements[template.statement].span if stated else None
+
+
+def expected_rows(
+    conjunction: Conjunction, sizes: Callable[[str], int], listed: Callable[[Literal], int | None]
+) -> float:
+    """Estimated number of ground rows of a conjunction, those of its blocks' pieces included.
+
+    ``sizes``: sizes of types. ``listed``: number of rows for which a literal can be true, ``None`` if these
+    are not listed; a known relation bounds its variables jointly.
+    """
+    free = {name: float(sizes(kind)) for name, kind in conjunction.variables}
+    rows = 1.0
+    for literal in conjunction.literals:
+        names = {a for a in literal.arguments if isinstance(a, str)} & set(free)
+        known = listed(literal) if names else None
+        if known is not None and known < math.prod(free[name] for name in names):
+            rows *= max(1, known)
+            for name in names:
+                del free[name]
+    rows *= math.prod(free.values())
+    pieces = (piece for block in conjunction.blocks for piece in block.pieces)
+    return rows * (1 + sum(expected_rows(piece, sizes, listed) for piece in pieces))

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from herbrand.engines.mean_field.products import is_relation
 from herbrand.program.bindings import BodyRelation, Listed, Variables, possible_rows
 from herbrand.program.evidence import LATENT
-from herbrand.program.ground import SATISFIED, expected_rows
-from herbrand.program.program import Argument, Conjunction, Literal
+from herbrand.program.ground import SATISFIED
+from herbrand.program.program import Argument, Conjunction, Literal, expected_rows
 from herbrand.relations.expression import Expression, choose, column, literal
 from herbrand.relations.relation import Relation
 from herbrand.scale.atoms import StoredAtoms
