@@ -206,3 +206,16 @@ def test_facts_that_leave_few_groundings_keep_a_formula_whole() -> None:
     assert made_arities(f"hard: f(x, y) => ({pairs})") == set()
     many = " or ".join(f"(a{i}(x) and b{i}(y))" for i in range(16))
     assert made_arities(f"1: f(x, y) and ({many})") == {2}, "it would have too many cases"
+
+
+@pytest.mark.parametrize("count", [11, 12])
+def test_gibbs_draws_as_many_tied_atoms_with_parts_as_without(count: int) -> None:
+    odd = " xor ".join(f"a{number}" for number in range(count))
+    found = hb.Model(hb.parse(f"hard: {odd}\n1: a0")).infer(engine="gibbs", samples=2000)
+    assert found["a0"] == pytest.approx(math.e / (1 + math.e), abs=0.05)
+
+
+def test_gibbs_counts_no_parts_among_tied_atoms() -> None:
+    odd = " xor ".join(f"a{number}" for number in range(14))
+    with pytest.raises(UnsupportedError, match="ties 14 atoms together"):
+        hb.Model(hb.parse(f"hard: {odd}")).infer(engine="gibbs")

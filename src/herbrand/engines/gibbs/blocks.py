@@ -7,10 +7,9 @@ statements link are one block, drawn jointly from a list of its possible states.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,9 +69,10 @@ def freed(graph: FactorGraph) -> FactorGraph:
     return graph._replace(unary=unary)
 
 
-def blocks_of(graph: FactorGraph, atom_count: int) -> Blocks:
-    """A block for each atom, or for all atoms that hard statements link."""
-    hard = _Hard(graph)
+def blocks_of(graph: FactorGraph, atom_count: int, made: Sequence[int] = ()) -> Blocks:
+    """A block for each atom, or for all atoms that hard statements link. ``made``: atoms of parts of
+    formulas, whose values follow from those of others before them."""
+    hard = _Hard(graph, frozenset(made))
     labels = hard.labels()
     sizes = graph.sizes[:atom_count]
     tied = np.isin(labels[:atom_count], labels[hard.axes]) if len(hard.axes) else np.zeros(atom_count, bool)
@@ -108,8 +108,8 @@ def _assembled(single: Array, sizes: Array, parts: Sequence[tuple[Array, Array]]
 class _Hard:
     """The factors and helpers of a graph that make worlds impossible."""
 
-    def __init__(self, graph: FactorGraph) -> None:
-        self.graph, self.maker = graph, graph.makers
+    def __init__(self, graph: FactorGraph, made: Set[int]) -> None:
+        self.graph, self.maker, self.made = graph, graph.makers, made
         barring = [np.empty(0, np.int64)]
         for alike in table_factors(graph):
             tables, which = alike.shared(graph)
@@ -167,13 +167,14 @@ class _Hard:
 
     def states(self, atoms: Sequence[int], factors: Sequence[int], helpers: Sequence[int]) -> Array:
         """Possible joint states [state, atom]; raises if there are too many, or none."""
-        open_values = [self._open(atom) for atom in atoms]
-        if math.prod(map(len, open_values)) > MOST_STATES:
-            raise TooLargeError(len(atoms), np.array(factors, np.int64), np.array(helpers, np.int64))
-        states = list(self._possible(atoms, open_values, factors, helpers))
+        free = [atom for atom in atoms if atom not in self.made]
+        if math.prod(len(self._open(atom)) for atom in free) > MOST_STATES:
+            raise TooLargeError(len(free), np.array(factors, np.int64), np.array(helpers, np.int64))
+        order = [*free, *(atom for atom in atoms if atom in self.made)]
+        states = list(self._possible(order, factors, helpers))
         if not states:
             raise ImpossibleError
-        return np.array(states, dtype=np.int64)
+        return np.array(states, dtype=np.int64)[:, np.argsort(order)]
 
     def _open(self, axis: int) -> list[int]:
         start = int(self.graph.starts[axis])
@@ -181,21 +182,38 @@ class _Hard:
         return np.flatnonzero(~np.isneginf(unary)).tolist()
 
     def _possible(
-        self,
-        atoms: Sequence[int],
-        open_values: Sequence[Sequence[int]],
-        factors: Sequence[int],
-        helpers: Sequence[int],
-    ) -> Iterator[tuple[int, ...]]:
-        barring = [(self._scope(factor), self.table(factor)) for factor in factors]
-        for values in itertools.product(*open_values):
-            world = dict(zip(atoms, values, strict=True))
-            for helper in helpers:
-                self._evaluate(helper, world)
-            if all(world[h] in self._open(h) for h in helpers) and all(
-                table[tuple(world[axis] for axis in scope)] > -math.inf for scope, table in barring
-            ):
-                yield values
+        self, atoms: Sequence[int], factors: Sequence[int], helpers: Sequence[int]
+    ) -> Iterable[tuple[int, ...]]:
+        """Possible values of the atoms, one atom after the other: what is barred is left out as soon as all
+        atoms that it depends on have values."""
+        place = {atom: number for number, atom in enumerate(atoms)}
+        barring: dict[int, list[tuple[list[int], Array]]] = defaultdict(list)
+        for factor in factors:
+            scope = self._scope(factor)
+            barring[max(self._latest(axis, place) for axis in scope)].append((scope, self.table(factor)))
+        for helper in helpers:
+            barred = np.where(np.isin([0, 1], self._open(helper)), 0.0, -math.inf)
+            barring[self._latest(helper, place)].append(([helper], barred))
+        states: Iterable[tuple[int, ...]] = [()]
+        for number, atom in enumerate(atoms):
+            longer = [(*state, value) for state in states for value in self._open(atom)]
+            states = [state for state in longer if self._allows(barring[number], atoms, state)]
+        return states
+
+    def _latest(self, axis: int, place: Mapping[int, int]) -> int:
+        """Place of the last atom on which the value of an axis depends."""
+        if axis in place:
+            return place[axis]
+        return max((self._latest(one, place) for one in self._scope(int(self.maker[axis]))[1:]), default=0)
+
+    def _allows(
+        self, barring: Sequence[tuple[list[int], Array]], atoms: Sequence[int], state: tuple[int, ...]
+    ) -> bool:
+        world = dict(zip(atoms, state, strict=False))
+        return all(
+            table[tuple(self._evaluate(axis, world) for axis in scope)] > -math.inf
+            for scope, table in barring
+        )
 
     def _evaluate(self, axis: int, world: dict[int, int]) -> int:
         """Value of an axis; that of a helper is computed from its members."""

@@ -15,6 +15,7 @@ from herbrand.errors import Mistake, UnsupportedError
 from herbrand.factors.compiled import Compiled
 from herbrand.factors.graph import Array
 from herbrand.factors.possible_values import possible_values
+from herbrand.language.names import is_made
 from herbrand.language.show import statement_text
 from herbrand.loops import chosen
 from herbrand.program.program import Program
@@ -43,7 +44,7 @@ def begun(
     graph = freed(compiled.graph)
     compiled = replace(compiled, graph=graph)
     try:
-        blocks = blocks_of(graph, compiled.atom_count)
+        blocks = blocks_of(graph, compiled.atom_count, _made(compiled))
     except TooLargeError as error:
         raise _cannot_mix(compiled, error) from None
     except ImpossibleError:
@@ -55,6 +56,15 @@ def begun(
     for chain in range(count):
         start(blocked, values[chain], holding[chain], random(chain).random(len(blocks)))
     return compiled, Chains(blocked, values, holding)
+
+
+def _made(compiled: Compiled) -> list[int]:
+    """Atoms of parts of formulas; no evidence names them."""
+    axes: list[int] = []
+    for name in filter(is_made, compiled.program.signature.predicates):
+        codes = np.arange(compiled.evidence.known(name).latent_count())
+        axes += compiled.axes_of(name, codes).tolist()
+    return axes
 
 
 def _cannot_mix(compiled: Compiled, error: TooLargeError) -> UnsupportedError:
