@@ -10,6 +10,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.budget import UNLIMITED
+from herbrand.engines.engine import Cost, Refusal
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.language.formulas import Leaf, walk
 from herbrand.language.parse import parse_formula
@@ -17,6 +18,7 @@ from herbrand.language.show import show_formula
 from herbrand.program import lower
 from herbrand.program.named_parts import Naming, conjuncts, in_parts
 from herbrand.program.normal_form import case_counts, plain
+from herbrand.reports.sizes import size_report
 from tests.laws import long
 from tests.oracles.worlds import Universe, exact_answers
 
@@ -183,6 +185,8 @@ def test_clauses_in_one_hard_statement_are_forbidden_one_by_one() -> None:
     assert {row.text: row.probability for row in one.rows()} == pytest.approx(
         {row.text: row.probability for row in apart.rows()}
     )
+
+
 PEOPLE = {"t": [(f"k{number}",) for number in range(40)]}
 PAIRS = {"f": [("k0", "k1"), ("k1", "k2"), ("k2", "k9")], "g": [("k1", "k4"), ("k9", "k7")]}
 
@@ -219,3 +223,20 @@ def test_gibbs_counts_no_parts_among_tied_atoms() -> None:
     odd = " xor ".join(f"a{number}" for number in range(14))
     with pytest.raises(UnsupportedError, match="ties 14 atoms together"):
         hb.Model(hb.parse(f"hard: {odd}")).infer(engine="gibbs")
+
+
+@pytest.mark.parametrize("engine", ["regions", "lifted"])
+def test_reasons_name_no_parts(engine: str) -> None:
+    found = hb.Model(hb.parse(f"1: {disjunction(20)}")).infer("a1", engine=engine)
+    assert "`" not in found.status.advice
+    assert " and 36 more hang together about one constant" in found.status.advice
+
+
+def test_check_measures_mean_field_with_formulas_whole() -> None:
+    """It was refused for hard statements that no text had, and ran all the same."""
+    report = size_report(hb.Model(hb.parse(f"1: {disjunction(9)}")))
+    assert isinstance(report.engines["mean-field"], Cost)
+    assert report.to_dict()["auto"] == "exact"
+    refused = size_report(hb.Model(hb.parse(f"1: {disjunction(20)}"))).engines["mean-field"]
+    assert isinstance(refused, Refusal)
+    assert refused.why == "the formula falls into more than 20,000 cases"

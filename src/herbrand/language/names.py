@@ -69,6 +69,11 @@ def text_of_made(name: str, arguments: Sequence[str] = ()) -> str:
     return _PLACEHOLDER.sub(argument, name.split("`", 2)[2])
 
 
+def shown_predicate(name: str) -> str:
+    """The name of a predicate, or the text of a made one as the user wrote it."""
+    return text_of_made(name) if is_made(name) else name
+
+
 def not_taken(name: str, taken: Container[str]) -> str:
     """The name, with underscores appended until it is not taken.
 

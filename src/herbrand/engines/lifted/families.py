@@ -28,6 +28,7 @@ from herbrand.engines.lifted.terms import (
 )
 from herbrand.errors import few_of
 from herbrand.graphs import linked
+from herbrand.language.names import is_made, shown_predicate
 from herbrand.program.program import Program
 
 MOST_CELLS = 4096
@@ -137,7 +138,8 @@ def _family(members: Sequence[TypedOwn], program: Program) -> Family:
     sizes = tuple(program.value_count(own.predicate) for own in owns)
     cells = math.prod(sizes)
     if cells > MOST_CELLS:
-        names = few_of(list(dict.fromkeys(own.predicate for own in owns)))
+        named = dict.fromkeys(own.predicate for own in owns)
+        names = few_of([name for name in named if not is_made(name)] or [*map(shown_predicate, named)])
         shown = f"{cells:,}" if cells < MOST_SHOWN else "billions of"
         raise NotLiftableError(
             f"{names} hang together about one constant, which makes {shown} cells; "

@@ -21,6 +21,7 @@ from herbrand.arrays import Array
 from herbrand.contraction.algebra import Algebra
 from herbrand.engines.lifted.families import Family
 from herbrand.engines.lifted.terms import Literals, NotLiftableError, PairTerm, Slot
+from herbrand.language.names import shown_predicate
 from herbrand.program.evidence import LATENT, Evidence
 from herbrand.program.program import Program
 
@@ -266,7 +267,7 @@ def tables_of(
     right, right_kinds = _kinds(families[1], [slot.literals for _, _, slot, _ in terms])
     shape = (left.shape[1], right.shape[1], *group.sizes)
     if np.prod(shape, dtype=float) > MOST_ENTRIES:
-        names = ", ".join(dict.fromkeys(name for name, _ in group.atoms))
+        names = ", ".join(dict.fromkeys(shown_predicate(name) for name, _ in group.atoms))
         raise NotLiftableError(f"a pair's table over {names} would be too large")
     potential = arrays.zeros(shape, dtype=arrays.float64)
     for (term, _, _, straight), *sides in zip(terms, left, right, strict=True):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.fallback import HandOverError
 from herbrand.graphs import linked
+from herbrand.language.names import shown_predicate
 from herbrand.program.program import Argument, Block, Conjunction, Literal, Pair, Program, Template, different
 from herbrand.program.shatter import shattered, split
 
@@ -228,7 +229,7 @@ class _Reading:
             types = self.program.signature.predicates[literal.predicate].types
             places: list[Place] = list(zip(types, literal.arguments, strict=True))
             if len(places) > 2:
-                raise NotLiftableError(f"{literal.predicate} has {len(places)} arguments")
+                raise NotLiftableError(f"{shown_predicate(literal.predicate)} has {len(places)} arguments")
             if len(places) == 2 and places[0] != places[1]:
                 links.append((literal.predicate, *places, literal.allowed))
             else:
