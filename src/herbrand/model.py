@@ -157,7 +157,8 @@ class Model:
     @property
     def program(self) -> Program:
         """The theory lowered over its facts and the atoms that its rules derive from them."""
-        return self.measured_program(UNLIMITED)
+        self._refuse_on()
+        return self._knowledge.program()
 
     def with_derived(self, within: Budget) -> Model:
         """A model with all derivable atoms listed once, over which goals of ``query`` are answered.

@@ -240,3 +240,10 @@ def test_check_measures_mean_field_with_formulas_whole() -> None:
     refused = size_report(hb.Model(hb.parse(f"1: {disjunction(20)}"))).engines["mean-field"]
     assert isinstance(refused, Refusal)
     assert refused.why == "the formula falls into more than 20,000 cases"
+
+
+def test_layers_take_formulas_whole() -> None:
+    """A layer was refused for hard statements that no text had."""
+    model = hb.Model(hb.parse(f"1: {disjunction(6)} xor c0 xor c1"))
+    assert model.program.signature.predicates.keys() == model.signature.predicates.keys()
+    assert isinstance(hb.nn.LogicLayer(model), hb.nn.LogicLayer)
