@@ -41,6 +41,9 @@ from herbrand.program.ground import Ground
 from herbrand.program.program import Allowed
 from herbrand.row_keys import by_number
 
+ENTRIES_A_LINK = 8
+"""Entries of the tables by which a chain of helpers links one atom."""
+
 Source = tuple[int, Array]
 """Number of a template, and some of its rows."""
 
@@ -307,28 +310,31 @@ class _Building:
             self.layers.append(layer)
 
     def _settle_wide(self) -> None:
-        """Add conjunctions over many atoms: as a table where several share their atoms, else as a helper.
+        """Add conjunctions over many atoms: as a table where enough of them share their atoms, else as a
+        helper.
 
-        Elimination gains nothing by such tables: chains of helpers over the same atoms are narrow. But for
-        two atoms with many values, one table of all their conjunctions is smaller.
+        Elimination gains by a table only where its entries are fewer than those of the helpers: chains of
+        helpers over the same atoms are narrow. But for two atoms with many values, one table of all their
+        conjunctions is smaller.
         """
         alike: dict[tuple[int, ...], list[_Layer]] = defaultdict(list)
         for layer in self.wide:
             alike[layer.sizes].append(layer)
         for sizes, wide in alike.items():
-            if not self.by_formula:
-                for layer in wide:
-                    if len(sizes) == 2:
-                        self.layers.append(layer)
-                    else:
-                        self._add_wide(layer)
+            if len(sizes) == 2 and not self.by_formula:
+                self.layers += wide
                 continue
+            enough = 2.0 if self.by_formula else math.prod(sizes) / (ENTRIES_A_LINK * len(sizes))
             scopes = [layer.scopes for layer in wide]
             others = [layer.scopes for layer in self.layers if layer.sizes == sizes]
+            if sum(map(len, (*scopes, *others))) < enough:
+                for layer in wide:
+                    self._add_wide(layer)
+                continue
             first, group = unique_rows(np.concatenate([*scopes, *others]))
             often, at = np.bincount(group, minlength=len(first)), 0
             for layer in wide:
-                shared = often[group[at : at + len(layer.scopes)]] > 1
+                shared = often[group[at : at + len(layer.scopes)]] >= enough
                 at += len(layer.scopes)
                 several = layer.only(np.flatnonzero(shared))
                 if fits_any_table(sizes):
