@@ -23,7 +23,7 @@ import numpy as np
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.branch_and_bound import TOLERANCE, InfeasibleError, Watch
 from herbrand.engines.credal.contradictions import contradiction
 from herbrand.engines.credal.interval import (
@@ -90,24 +90,25 @@ class Searched:
 
 @dataclass(frozen=True)
 class Exact:
-    """The exact engine; the budget of its settings is for all queries together.
+    """Settings of the exact engine.
 
-    Their tolerance is the largest distance from the optimum, relative to it, at which a search may stop.
+    ``tolerance``: largest distance from the optimum at which a search may stop, relative to the optimum.
+    ``markov``: whether the Markov condition holds. ``budget`` is for all queries together.
     """
 
-    settings: BoundSettings = field(default_factory=BoundSettings)
+    budget: Budget = UNLIMITED
+    tolerance: float = TOLERANCE
+    markov: bool = True
+    progress: Progress | None = field(default=None, compare=False, repr=False)
     name: str = field(default="exact", init=False)
 
     @classmethod
     def with_settings(cls, settings: BoundSettings) -> Exact:
-        return cls(settings)
-
-    @property
-    def budget(self) -> Budget:
-        return self.settings.budget
+        tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
+        return cls(settings.budget, tolerance, settings.independence == "markov", settings.progress)
 
     def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[Searched]:
-        asked = network_question(network, question, self.settings.markov)
+        asked = network_question(network, question, self.markov)
         return Prepared(lambda: Searched(asked), partial(self._cost, asked, within))
 
     def _cost(self, asked: NetworkQuestion, within: Budget) -> Cost | Refusal:
@@ -148,7 +149,7 @@ class Exact:
         settled = 0 if len(network.facts) else int(asked.forward.settled.sum())
         if (len(network.atoms) - settled) * LEAST_SECONDS > MOST_SECONDS:
             return TOO_LONG
-        if not self.settings.markov:
+        if not self.markov:
             return None
         cyclic = graph_of(network).is_core
         core = int(np.bincount(components(network)[cyclic]).max(initial=0))
@@ -156,7 +157,7 @@ class Exact:
 
     def step(self, state: Searched) -> Searched:
         """Compute an interval for each query; where time ends, it is a valid bound with its gap."""
-        asked, progress = state.asked, self.settings.progress
+        asked, progress = state.asked, self.progress
         queries = list(asked.queries())
         clock = self._clock()
         seeds = self._seeds(asked.network)
@@ -193,10 +194,10 @@ class Exact:
         ends = self._ends(asked, self._seeds(asked.network), query, clock, 2)
         self._check_others(asked, [query], clock)
         self._check_facts(asked, [query], clock)
-        return _explained(asked.network, part, local, query.text, ends, clock, self.settings.progress)
+        return _explained(asked.network, part, local, query.text, ends, clock, self.progress)
 
     def _seeds(self, network: Network) -> Seeds:
-        return Seeds(network, self.settings.markov, self._searching.share(SHARE_OF_SEEDS))
+        return Seeds(network, self.markov, self._searching.share(SHARE_OF_SEEDS))
 
     @property
     def _searching(self) -> Budget:
@@ -230,10 +231,9 @@ class Exact:
                     all_ends[number] = ends.searched_on(least, seconds)
 
     def _clock(self) -> Clock:
-        tolerance = TOLERANCE if self.settings.tolerance is None else self.settings.tolerance
         if not self.budget.is_limited:
-            return Clock(most=SECONDS_AN_END, tolerance=tolerance)
-        return Clock(until=time.monotonic() + self.budget.seconds_left, tolerance=tolerance)
+            return Clock(most=SECONDS_AN_END, tolerance=self.tolerance)
+        return Clock(until=time.monotonic() + self.budget.seconds_left, tolerance=self.tolerance)
 
     def _ends(
         self, asked: NetworkQuestion, seeds: Seeds, query: BoundQuery, clock: Clock, ends_left: int

@@ -65,16 +65,6 @@ class BoundSettings:
     def __post_init__(self) -> None:
         check_settings("bound", self)
 
-    @property
-    def markov(self) -> bool:
-        """Whether the Markov condition holds."""
-        return self.independence == "markov"
-
-    @property
-    def sound(self) -> bool:
-        """Whether messages are bounds; False for the published ones."""
-        return self.mode == "sound"
-
 
 Answer = TypeVar("Answer")
 

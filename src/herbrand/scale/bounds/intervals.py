@@ -18,12 +18,12 @@ import numpy as np
 from herbrand.answers.bounds import Bounds
 from herbrand.answers.explanation import Explanation
 from herbrand.answers.guarantee import Guarantee, Status
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.credal.ariel.engine import MOST_PASSES
 from herbrand.engines.credal.ariel.messages import CROSSED
 from herbrand.engines.credal.ariel.sweeps import THRESHOLD
 from herbrand.engines.credal.network import Atoms
-from herbrand.engines.credal.question import BoundQuestion, BoundSettings
+from herbrand.engines.credal.question import BoundQuestion, BoundSettings, Progress
 from herbrand.engines.engine import REFUSALS, Cost, Prepared, Refusal
 from herbrand.engines.loop import Resumed
 from herbrand.errors import ContradictionError, Mistake, UnsupportedError
@@ -130,21 +130,21 @@ class IntervalState(Resumed):
 class StoredAriel:
     """ARIEL on a database. ``budget``: a sweep that exceeds its time keeps the parts solved so far."""
 
-    settings: BoundSettings = field(default_factory=BoundSettings)
+    iterations: int | None = None
+    budget: Budget = UNLIMITED
+    markov: bool = True
+    progress: Progress | None = field(default=None, compare=False, repr=False)
     name: str = field(default="ariel", init=False)
 
     @classmethod
     def with_settings(cls, settings: BoundSettings) -> StoredAriel:
         """Build the engine; refuse unsupported settings."""
-        if not settings.sound:
+        if settings.mode != "sound":
             raise UnsupportedError(
                 "on a database messages are bounds, not as published", hint="leave out --mode, or --on"
             )
-        return cls(settings)
-
-    @property
-    def budget(self) -> Budget:
-        return self.settings.budget
+        markov = settings.independence == "markov"
+        return cls(settings.iterations, settings.budget, markov, settings.progress)
 
     def prepare(
         self, network: StoredNetwork, question: BoundQuestion, within: Budget
@@ -162,7 +162,7 @@ class StoredAriel:
             shelves = Shelves(kept["shelves"], kept["parts"])
             stated = tuple(kept["stated"])
             return IntervalState(network, question, shelves, stated, kept["step"], kept["moved"])
-        sentences = Sentences(network.database, network.lowering, self.settings.markov)
+        sentences = Sentences(network.database, network.lowering, self.markov)
         sentences.write(self._report)
         shelves = shelved(sentences, int(self.budget.bytes * SHARE_FOR_GRAPH), self._report)
         state = self._first(
@@ -205,7 +205,7 @@ class StoredAriel:
         moved = float(database.number(f"SELECT COALESCE(MAX(change), 0) FROM {after.table}"))
         reached = replace(after, moved=max(moved, state.moved) if cut_off else moved)
         _keep(reached)
-        done = min(reached.step / (self.settings.iterations or MOST_PASSES), 1.0)
+        done = min(reached.step / (self.iterations or MOST_PASSES), 1.0)
         self._report(f"sweep {reached.step:,}: intervals move by {reached.moved:.1e}", 0.4 + 0.6 * done)
         return reached
 
@@ -223,8 +223,8 @@ class StoredAriel:
         raise explained_in_memory()
 
     def _report(self, what: str, share: float) -> None:
-        if self.settings.progress is not None:
-            self.settings.progress(what, share)
+        if self.progress is not None:
+            self.progress(what, share)
 
 
 def schedule(shelves: Shelves) -> str:

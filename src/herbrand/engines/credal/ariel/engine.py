@@ -45,6 +45,7 @@ from herbrand.engines.credal.question import (
     BoundQuestion,
     BoundSettings,
     ImpossibleConditionError,
+    Progress,
     cannot_be_given,
     each_answered,
     refused,
@@ -69,22 +70,30 @@ NEARBY = f" Only the {MOST_RELAXED} statements nearest to the query were tried."
 
 @dataclass(frozen=True)
 class Ariel:
-    """The engine of interval messages.
+    """Settings of the interval messages: ``iterations`` is the most passes, None for the default.
 
-    The ``iterations`` of its settings are the most passes, the tolerance is the movement of an end in a pass
-    below which it has converged.
+    ``tolerance``: movement of an end in a pass below which it has converged. ``sound``: False for the
+    published messages. ``markov``: whether the Markov condition holds.
     """
 
-    settings: BoundSettings = field(default_factory=BoundSettings)
+    iterations: int | None = None
+    tolerance: float | None = None
+    budget: Budget = UNLIMITED
+    sound: bool = True
+    markov: bool = True
+    progress: Progress | None = field(default=None, compare=False, repr=False)
     name: str = field(default="ariel", init=False)
 
     @classmethod
     def with_settings(cls, settings: BoundSettings) -> Ariel:
-        return cls(settings)
-
-    @property
-    def budget(self) -> Budget:
-        return self.settings.budget
+        return cls(
+            settings.iterations,
+            settings.tolerance,
+            settings.budget,
+            settings.mode == "sound",
+            settings.independence == "markov",
+            settings.progress,
+        )
 
     def prepare(self, network: Network, question: BoundQuestion, within: Budget) -> Prepared[QueryMessages]:
         return Prepared(partial(self._begun, network, question), partial(self._cost, network, within))
@@ -104,9 +113,9 @@ class Ariel:
     def step(self, state: QueryMessages) -> QueryMessages:
         with state.run.naming_statements():
             after = replace(state, messages=state.run.exchange.step(state.messages), passes=state.passes + 1)
-        if self.settings.progress is not None:
+        if self.progress is not None:
             text = f"pass {after.passes}: intervals move by {self.residual(after):.1e}"
-            self.settings.progress(text, after.passes / (self.settings.iterations or MOST_PASSES))
+            self.progress(text, after.passes / (self.iterations or MOST_PASSES))
         return after
 
     def residual(self, state: QueryMessages) -> float:
@@ -134,7 +143,7 @@ class Ariel:
             ends = np.array([(np.nan, np.nan) if one is None else one for one in intervals]).reshape(-1, 2)
             lower, upper = ends.T
             status = refused(status, refusals)
-        certified = np.full(len(texts), self.settings.sound) & ~np.isnan(lower)
+        certified = np.full(len(texts), self.sound) & ~np.isnan(lower)
         return Bounds(self.name, self._guarantee, status, texts, lower, upper, certified)
 
     def explain(self, state: QueryMessages, status: Status) -> tuple[Explanation, Explanation]:
@@ -162,14 +171,14 @@ class Ariel:
             answer(small),
             lambda number, lower, upper: answer(with_ends(small, sentences[number].source, lower, upper)),
             lambda one, other: abs(one - other) > SEEN,
-            self.settings.progress,
+            self.progress,
         )
         note = NOTE if complete else NOTE + NEARBY
         return relaxation.explained(whole, self.name, [self._guarantee] * 2, note)
 
     @property
     def _guarantee(self) -> Guarantee:
-        return Guarantee.BOUND if self.settings.sound else Guarantee.APPROXIMATION
+        return Guarantee.BOUND if self.sound else Guarantee.APPROXIMATION
 
     def _bytes(self, network: Network) -> int:
         return len(network.atoms) * BYTES_AN_ATOM + len(network) * BYTES_A_SENTENCE
@@ -177,7 +186,7 @@ class Ariel:
     def _started(self, network: Network) -> MessageRun:
         what = f"messages over {len(network.atoms):,} atoms and {len(network):,} ground sentences need"
         refuse_beyond(self._bytes(network), self.budget.bytes, what)
-        links = Links.of(network) if self.settings.markov else None
+        links = Links.of(network) if self.markov else None
         return MessageRun(self, network, links, self.budget)
 
 
@@ -193,8 +202,7 @@ def _nearest(incidence: Incidence, query: BoundQuery) -> tuple[list[int], bool]:
 
 def outer_run(network: Network, markov: bool = True, budget: Budget = UNLIMITED) -> MessageRun:
     """A run of sound messages whose intervals are outer bounds for another engine."""
-    settings = BoundSettings(budget, independence="markov" if markov else "none")
-    return Ariel(settings)._started(network)
+    return Ariel(budget=budget, markov=markov)._started(network)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +238,7 @@ class MessageRun:
     @cached_property
     def exchange(self) -> Any:
         """The message algorithm: sound or published."""
-        return Messages(budget=self.budget) if self.engine.settings.sound else PublishedMessages()
+        return Messages(budget=self.budget) if self.engine.sound else PublishedMessages()
 
     def start(self) -> Any:
         """The first state, with the intervals that sentences about single atoms give."""
@@ -241,9 +249,9 @@ class MessageRun:
 
     def rested(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of all atoms after messages have converged or met a limit."""
-        settings = self.engine.settings
-        tolerance = TOLERANCE if settings.tolerance is None else settings.tolerance
-        limits = Limits(tolerance, settings.iterations or MOST_PASSES, self.budget)
+        engine = self.engine
+        tolerance = TOLERANCE if engine.tolerance is None else engine.tolerance
+        limits = Limits(tolerance, engine.iterations or MOST_PASSES, self.budget)
         return settle(self.exchange, self.start, limits)[0].intervals
 
     @contextmanager
@@ -299,7 +307,7 @@ class MessageRun:
                 return
 
     def _refusal(self, error: FoundContradictionError) -> ContradictionError:
-        if self.engine.settings.sound:
+        if self.engine.sound:
             return self._contradiction(error)
         shown = self.network.sentence_text(*self.incidence.source(int(error.sentences[0])))
         return ContradictionError(
