@@ -191,10 +191,10 @@ class Model:
         self, budget: Budget, derived: bool = True, given: Texts = (), queried: Collection[str] = ()
     ) -> Program:
         """The theory lowered within a ``budget``, with the evidence ``given``. ``derived``: whether with the
-        atoms that its rules derive, and those of parts of formulas. ``queried``: predicates of the
-        queries."""
+        atoms that its rules derive. ``queried``: predicates of the queries. Parts of formulas of many cases
+        have atoms."""
         self._refuse_on()
-        return self._knowledge.program(texts(given), queried, derived=derived, divided=derived, budget=budget)
+        return self._knowledge.program(texts(given), queried, derived=derived, divided=True, budget=budget)
 
     def measured(
         self, budget: Budget, query: tuple[str, ...], given: tuple[str, ...], derived: bool = True

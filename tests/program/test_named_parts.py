@@ -20,7 +20,9 @@ from herbrand.program import lower
 from herbrand.program.ground import ground
 from herbrand.program.named_parts import Naming, conjuncts, in_parts
 from herbrand.program.normal_form import case_counts, plain
+from herbrand.reports.lint import lint
 from herbrand.reports.sizes import size_report
+from herbrand.serving.tables import tables_of
 from tests.laws import long
 from tests.oracles.worlds import Universe, exact_answers
 
@@ -137,6 +139,18 @@ def test_parts_are_in_no_answer() -> None:
         f"1.0: {show_formula(parse_formula(disjunction(9)))}",
         "(before any statement)",
     }
+
+
+def test_evidence_checks_and_tables_take_long_formulas_too() -> None:
+    """Evidence lowers the theory to see which predicates are open, and was refused for the formula."""
+    model = hb.Model(hb.parse(f"1: {disjunction(20)}"))
+    (row,) = model.infer("a2", given=["not a0", "a1", "b1"]).rows()
+    assert row.probability == pytest.approx(0.5)  # the formula holds in all of these worlds
+    found = model.infer(given=["not a0", "a1"])
+    false = 0.75**18 / 2
+    assert found.log_partition == pytest.approx(math.log(math.e * (1 - false) + false) + 38 * math.log(2))
+    assert not lint(model)
+    assert {table["predicate"] for table in tables_of(model)} == model.signature.predicates.keys()
 
 
 @pytest.mark.usefixtures("divided")

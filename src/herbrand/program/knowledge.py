@@ -587,7 +587,7 @@ class Knowledge:
         undeclared = {rows.predicate for rows in given} - declared
         if not undeclared:
             return frozenset()
-        tables = self.program().facts.tables
+        tables = self.program(divided=True).facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
 
 

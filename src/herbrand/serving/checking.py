@@ -54,7 +54,7 @@ def _outline(documents: list[Document]) -> Iterator[dict[str, Any]]:
 def _predicates(checked: Checked) -> list[dict[str, Any]]:
     """Predicates of the signature; if there is none, those that are declared."""
     if checked.signature is not None:
-        known = checked.signature.predicates.values()
+        known = checked.signature.named.values()
         return [{"name": p.name, "arguments": list(p.types), "values": p.value_type} for p in known]
     declared = checked.theory.predicates
     return [{"name": p.name, "arguments": list(p.types), "values": None} for p in declared]

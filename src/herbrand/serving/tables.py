@@ -37,7 +37,7 @@ def tables_of(model: Model) -> list[dict[str, Any]]:
     """Every predicate with its arguments, its world, its number of facts and some constants."""
     program = _stated(model)
     tables = []
-    for predicate in program.signature.predicates.values():
+    for predicate in program.signature.named.values():
         table = program.facts.tables.get(predicate.name)
         if table is not None:
             tables.append(
@@ -108,7 +108,7 @@ def graph_of(
     """
     program = _stated(model)
     graph = _Graph(most_nodes, most_edges)
-    for predicate in program.signature.predicates.values():
+    for predicate in program.signature.named.values():
         table = program.facts.tables.get(predicate.name)
         if table is not None and predicate.value_type is None:
             for row in program.facts.rows(predicate, table.true):
