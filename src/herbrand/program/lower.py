@@ -57,8 +57,8 @@ from herbrand.language.syntax import (
 )
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.expansion import Expansion, expanded
-from herbrand.program.named_parts import MOST_OF_A_PART, Naming, Part, conjuncts, in_parts, most_cases
-from herbrand.program.normal_form import Case, ManyCasesError, cases, plain, shorter_cases
+from herbrand.program.named_parts import MOST_OF_A_PART, Naming, Part, conjuncts, in_parts
+from herbrand.program.normal_form import Case, ManyCasesError, cases, most_cases, plain, shorter_cases
 from herbrand.program.program import (
     FALSE,
     TRUE,

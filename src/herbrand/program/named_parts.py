@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 from herbrand.language.formulas import (
@@ -32,27 +33,15 @@ from herbrand.language.formulas import (
     Variable,
     Xor,
     children,
-    walk,
     with_children,
 )
 from herbrand.language.names import placeholder
 from herbrand.language.scope import free_variables, with_terms, written
 from herbrand.language.show import show_formula
-from herbrand.program.normal_form import MOST_CASES, MOST_LEAVES, case_counts, is_read_once, plain
+from herbrand.program.normal_form import case_counts, plain
 
 MOST_OF_A_PART = 64
 """Cases of a part, for true and for false together."""
-MOST_ONCE, MOST_OF_MANY = 200, 1_000
-"""Cases of a formula that is not divided: if no leaf occurs twice, and if there are many leaves. Parts that
-share atoms are no narrower than the whole, and few atoms fit into one table."""
-
-
-def most_cases(formula: Formula) -> int:
-    """Number of cases from which a formula is divided."""
-    if is_read_once(formula):
-        return MOST_ONCE
-    leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
-    return MOST_OF_MANY if len(leaves) > MOST_LEAVES else MOST_CASES
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ class Part:
 class Naming:
     """Names for parts, each given once. They show as the text of the part."""
 
-    numbers: count[int] = field(default_factory=lambda: count(1))
+    numbers: count[int] = field(default_factory=partial(count, 1))
 
     def named(self, formula: Formula) -> Part:
         variables = free_variables(formula)

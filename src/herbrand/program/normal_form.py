@@ -53,6 +53,17 @@ Case = tuple[tuple[Formula, bool], ...]
 MOST_CASES = 20_000
 MOST_LEAVES = 16
 """Most leaves of a formula that may be summed by a table of their truth values in place of its cases."""
+MOST_ONCE, MOST_OF_MANY = 200, 1_000
+"""Cases of a formula that is not divided: if no leaf occurs twice, and if there are many leaves. Parts that
+share atoms are no narrower than the whole, and few atoms fit into one table."""
+
+
+def most_cases(formula: Formula) -> int:
+    """Number of cases from which a formula is divided."""
+    if is_read_once(formula):
+        return MOST_ONCE
+    leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
+    return MOST_OF_MANY if len(leaves) > MOST_LEAVES else MOST_CASES
 
 
 def cases(formula: Formula, truth: bool, most: int | None = None) -> list[Case]:
