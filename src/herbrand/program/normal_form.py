@@ -62,8 +62,7 @@ def most_cases(formula: Formula) -> int:
     """Number of cases from which a formula is divided."""
     if is_read_once(formula):
         return MOST_ONCE
-    leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
-    return MOST_OF_MANY if len(leaves) > MOST_LEAVES else MOST_CASES
+    return MOST_OF_MANY if len(set(_leaves(formula))) > MOST_LEAVES else MOST_CASES
 
 
 def cases(formula: Formula, truth: bool, most: int | None = None) -> list[Case]:
@@ -98,8 +97,13 @@ def _count(formula: Formula, truth: bool) -> int:
 
 def is_read_once(formula: Formula) -> bool:
     """Whether each leaf of a formula stands in one place."""
-    leaves = [part for part in walk(formula) if isinstance(part, Leaf)]
+    leaves = _leaves(formula)
     return len(set(leaves)) == len(leaves)
+
+
+def _leaves(formula: Formula) -> list[Formula]:
+    """Every leaf, as often as it occurs."""
+    return [part for part in walk(formula) if isinstance(part, Leaf)]
 
 
 def shorter_cases(formula: Formula, most: int | None = None) -> tuple[list[Case], bool]:
@@ -127,8 +131,7 @@ def case_count(formula: Formula) -> int:
 
 def has_many_cases(formula: Formula) -> bool:
     """Whether a formula has too many cases, and too many leaves for a table of their truth values."""
-    leaves = {part for part in walk(formula) if isinstance(part, Leaf)}
-    return len(leaves) > MOST_LEAVES and case_count(formula) > MOST_CASES
+    return len(set(_leaves(formula))) > MOST_LEAVES and case_count(formula) > MOST_CASES
 
 
 def refuse_many_cases(formulas: Iterable[Formula]) -> None:

@@ -99,9 +99,10 @@ class SummedOut:
         place = [-1] * graph.axis_count
         for number, axis in enumerate(order):
             place[axis] = number
-        ends = zip(graph.starts.tolist(), graph.sizes.tolist(), strict=True)
-        own = [graph.unary[start : start + size] for start, size in ends]
-        waiting: list[list[LogTable]] = [[((axis,), weights)] for axis, weights in enumerate(own)]
+        waiting: dict[int, list[LogTable]] = {}
+        for axis in order:
+            start = graph.starts[axis]
+            waiting[axis] = [((axis,), graph.unary[start : start + graph.sizes[axis]])]
         for alike in table_factors(graph):
             for scope, table in zip(alike.scopes.tolist(), alike.tables(graph), strict=True):
                 axes = sorted(range(len(scope)), key=lambda at: place[scope[at]])
@@ -113,7 +114,6 @@ class SummedOut:
             steps.append(Conditional(axis, tuple(waiting[axis])))
             (_, *others), joint = _joined(waiting[axis], place)
             sums = np.logaddexp.reduce(joint, axis=0)
-            waiting[axis] = []
             if others:
                 waiting[others[0]].append((tuple(others), sums))
             else:
