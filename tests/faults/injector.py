@@ -411,12 +411,19 @@ def main() -> None:
 
 
 PREPARED = {
+    "convert": (
+        "language.check",
+        "language.files",
+        "language.formatting",
+        "language.dialects.beside",
+        "language.dialects.tensorlog.writer",
+    ),
     "infer": ("engines.registry", "scale.inference"),
     "query": ("engines.proof.query",),
     "learn": ("learning.methods",),
     "induce": ("induction.induce",),
 }
-"""Modules by the command that needs them: learning and induction import torch, which takes seconds."""
+"""Modules by the command that needs them: else each child imports them, and torch takes seconds."""
 
 
 def warm_up(commands: Collection[str]) -> None:
