@@ -16,7 +16,9 @@ from __future__ import annotations
 import math
 import threading
 import time
+import weakref
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -54,6 +56,7 @@ class LinearProgram:
             row_upper=np.append(self.row_upper, upper),
         )
 
+    @cached_property
     def scaled(self) -> tuple[LinearProgram, np.ndarray]:
         """The program with variables and rows scaled by powers of two to magnitudes near 1, and the unit
         of each variable."""
@@ -80,6 +83,10 @@ SMALLEST_ENTRY = 1e-12
 """Size below which entries of rows are dropped: the least limit that HiGHS takes. Its default of 1e-9 is as
 large as queried probabilities."""
 _own = threading.local()
+
+
+def _nothing() -> None:
+    """A reference to no program."""
 
 
 class _Silent(Highs):
@@ -140,7 +147,11 @@ def _run(
     solver.setOptionValue("mip_rel_gap", 0.0)
     for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
         solver.setOptionValue(option, exactness or 1e-7)
-    solver.passModel(_model(cost, program, whole))
+    if not prepared and _own.program() is program:  # it begins with the last basis, which is still feasible
+        solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+    else:
+        solver.passModel(_model(cost, program, whole))
+    _own.program = _nothing if prepared else weakref.ref(program)
     solver.run()
     status, solution = solver.getModelStatus(), solver.getSolution()
     if status == HighsModelStatus.kInfeasible or (
@@ -164,6 +175,7 @@ def _solver() -> Highs:
         _own.solver.setOptionValue("output_flag", False)
         _own.solver.setOptionValue("parallel", "off")
         _own.solver.setOptionValue("small_matrix_value", SMALLEST_ENTRY)
+        _own.program = _nothing
     return _own.solver
 
 

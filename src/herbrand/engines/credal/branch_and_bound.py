@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from herbrand.engines.credal.polynomial import PolynomialProgram, tightened
 from herbrand.engines.credal.proved_linear import LinearProgram, least
@@ -252,7 +252,8 @@ class Search:
                         continue
                     cost = np.zeros(program.size)
                     cost[variable] = -1.0 if at_upper else 1.0
-                    bound, point, _ = least(cost, linear, self.until)
+                    # no refinement: a range that is wider by 1e-10 of it prunes as well
+                    bound, point, _ = least(cost, linear, self.until, rounds=0)
                     if bound == math.inf:
                         return None
                     attained.note(point)
@@ -323,30 +324,28 @@ def relaxed(program: PolynomialProgram) -> LinearProgram:
     theta, wholes = program.products[:, 1:].T
     low, high = program.lower[theta], program.upper[theta]
     least_whole, most_whole = program.lower[wholes], program.upper[wholes]
-    envelopes = [
-        _envelope(program, low, least_whole, True),
-        _envelope(program, high, most_whole, True),
-        _envelope(program, high, least_whole, False),
-        _envelope(program, low, most_whole, False),
-    ]
-    rows, row_lower, row_upper = zip(*envelopes, strict=True)
-    return linear.with_rows(csr_array(vstack(rows)), np.concatenate(row_lower), np.concatenate(row_upper))
-
-
-def _envelope(
-    program: PolynomialProgram, at: np.ndarray, whole: np.ndarray, below: bool
-) -> tuple[csr_array, np.ndarray, np.ndarray]:
-    """w - at * right - whole * left >= - at * whole (``below``), or <=, the end rounded outward."""
+    at = np.concatenate([low, high, high, low])
+    whole = np.concatenate([least_whole, most_whole, least_whole, most_whole])
+    below = np.repeat([True, False], 2 * len(theta))
     finite = np.isfinite(whole)
-    at, whole, products = at[finite], whole[finite], program.products[finite]
+    return _enveloped(
+        linear, np.tile(program.products, (4, 1))[finite], at[finite], whole[finite], below[finite]
+    )
+
+
+def _enveloped(
+    linear: LinearProgram, products: np.ndarray, at: np.ndarray, whole: np.ndarray, below: np.ndarray
+) -> LinearProgram:
+    """The program with these rows: w - at * right - whole * left >= - at * whole where ``below``, and <=
+    elsewhere, the ends rounded outward."""
     count = len(products)
     factors = np.concatenate([np.ones(count), -whole, -at])
-    rows = csr_array((factors, (np.tile(np.arange(count), 3), products.T.reshape(-1))), (count, program.size))
+    places = np.tile(np.arange(count), 3), products.T.reshape(-1)
     product = at * whole
     exact = (product == 0) & ((at == 0) | (whole == 0))
-    end = np.where(exact, 0.0, -np.nextafter(product, np.inf if below else -np.inf))
-    none = np.full(count, np.inf if below else -np.inf)
-    return (rows, end, none) if below else (rows, none, end)
+    end = np.where(exact, 0.0, -np.nextafter(product, np.where(below, np.inf, -np.inf)))
+    rows = csr_array((factors, places), (count, len(linear.lower)))
+    return linear.with_rows(rows, np.where(below, end, -np.inf), np.where(below, np.inf, end))
 
 
 # The proved optimum of a linear function

@@ -63,17 +63,23 @@ class Least(NamedTuple):
 
 
 def least(
-    cost: np.ndarray, program: LinearProgram, until: float = math.inf, *, finely: bool = False
+    cost: np.ndarray,
+    program: LinearProgram,
+    until: float = math.inf,
+    *,
+    finely: bool = False,
+    rounds: int = MOST_ROUNDS,
 ) -> Least:
     """Minimise ``cost @ x`` and prove the minimum; ``until``: a moment of the monotonic clock. Nothing is
     solved or proved where too little time is left to hand the program to the solver.
 
     ``finely``: whether the point is refined even if it is accurate enough for the bound, for its cost.
-    Points that violate rows or ranges are improved by iterative refinement (Gleixner and others 2016).
+    Points that violate rows or ranges are improved by ``rounds`` of iterative refinement (Gleixner and others
+    2016) at most.
     """
     if _seconds_left(program, until) <= 0:
         return Least(-math.inf)
-    scaled, unit = program.scaled()
+    scaled, unit = program.scaled
     costs = cost * unit
     largest = np.abs(costs[(program.lower != 0) | (program.upper != 0)]).max(initial=0.0)
     size = float(power(largest))
@@ -85,7 +91,7 @@ def least(
         return Least(-math.inf)
     point, multipliers = solution.point, solution.multipliers
     off, most = _off(scaled, point), MOST_ZOOM
-    for number in range(MOST_ROUNDS):
+    for number in range(rounds):
         if off.max() <= (0.0 if finely and not number else FINE) or most < 1:
             break
         zoom = min(float(power(MARGIN / off.max())), most)
