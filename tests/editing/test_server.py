@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -54,21 +54,33 @@ class Editor:
         self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(file, changes))
         return list((await self.published.get()).diagnostics)
 
+    async def close(self) -> None:
+        self.client.text_document_did_close(lsp.DidCloseTextDocumentParams(FILE))
+        assert list((await self.published.get()).diagnostics) == []
+
     async def stop(self) -> None:
         await self.client.shutdown_async(None)
         self.client.exit(None)
         await self.client.stop()
 
 
-def with_editor(work: Callable[[Editor], Awaitable[None]]) -> None:
-    async def session() -> None:
-        editor = Editor()
-        capabilities = (await editor.start()).capabilities
-        assert capabilities.hover_provider and capabilities.rename_provider
-        await work(editor)
-        await editor.stop()
+Session = Callable[[Callable[[Editor], Awaitable[None]]], None]
 
-    asyncio.run(asyncio.wait_for(session(), 60))
+
+@pytest.fixture(scope="module")
+def with_editor() -> Iterator[Session]:
+    """Runs what is done with a file that is open in one editor, and closes the file."""
+    editor = Editor()
+    with asyncio.Runner() as runner:
+        capabilities = runner.run(asyncio.wait_for(editor.start(), 60)).capabilities
+        assert capabilities.hover_provider and capabilities.rename_provider
+
+        async def session(work: Callable[[Editor], Awaitable[None]]) -> None:
+            await work(editor)
+            await editor.close()
+
+        yield lambda work: runner.run(asyncio.wait_for(session(work), 60))
+        runner.run(asyncio.wait_for(editor.stop(), 60))
 
 
 def test_an_editor_that_shuts_the_server_down_sees_it_end_without_an_error() -> None:
@@ -105,7 +117,7 @@ def applied(text: str, edits: list[lsp.TextEdit]) -> str:
     return text
 
 
-def test_mistakes_with_advice_and_a_quick_fix() -> None:
+def test_mistakes_with_advice_and_a_quick_fix(with_editor: Session) -> None:
     async def work(editor: Editor) -> None:
         wrong = TEXT.replace("=> smokes", "-> smokes")
         (found,) = await editor.open(wrong)
@@ -126,7 +138,7 @@ def test_mistakes_with_advice_and_a_quick_fix() -> None:
     with_editor(work)
 
 
-def test_typing_changes_a_part_of_the_text() -> None:
+def test_typing_changes_a_part_of_the_text(with_editor: Session) -> None:
     async def work(editor: Editor) -> None:
         assert await editor.open(TEXT) == []
         end = place('"bob")', 4)
@@ -137,7 +149,7 @@ def test_typing_changes_a_part_of_the_text() -> None:
     with_editor(work)
 
 
-def test_hover_definition_and_references() -> None:
+def test_hover_definition_and_references(with_editor: Session) -> None:
     async def work(editor: Editor) -> None:
         await editor.open(TEXT)
         there = place("friends(x, y) =>", 2)
@@ -154,7 +166,7 @@ def test_hover_definition_and_references() -> None:
     with_editor(work)
 
 
-def test_rename_and_its_refusal() -> None:
+def test_rename_and_its_refusal(with_editor: Session) -> None:
     async def work(editor: Editor) -> None:
         await editor.open(TEXT)
         there = place("smokes(y)")
@@ -167,7 +179,7 @@ def test_rename_and_its_refusal() -> None:
     with_editor(work)
 
 
-def test_completion_format_and_outline() -> None:
+def test_completion_format_and_outline(with_editor: Session) -> None:
     async def work(editor: Editor) -> None:
         spread = TEXT.replace("1.5: smokes(x) and", "1.5:smokes( x )and")
         await editor.open(spread)
