@@ -77,7 +77,7 @@ def import_statements(path: Path) -> list[tuple[Import, bool]]:
         for part in parts:
             if isinstance(part, Import):
                 found.append((part, inside))
-            elif isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING":
+            elif isinstance(part, ast.If) and getattr(part.test, "id", "") == "TYPE_CHECKING":
                 walk(part.orelse, inside)
             elif isinstance(part, ast.stmt | ast.ExceptHandler | ast.match_case):
                 function = isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
