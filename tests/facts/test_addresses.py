@@ -27,6 +27,8 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.errors import FactsError, HerbrandError
 from herbrand.facts.address import Selection, parse_address
+from herbrand.facts.sources import text as text_files
+from herbrand.facts.store import Store
 from herbrand.language.show import show
 
 COLUMNS = ("id", "sender", "receiver", "amount")
@@ -121,6 +123,28 @@ def test_columns_by_name_in_any_order_and_others_left_out(tmp_path: Path, made: 
     turned = hb.parse("type amount = number\npredicate pays(amount, person, person): observed")
     expected = {(amount, receiver, sender) for sender, receiver, amount in chosen()}
     assert pays(f"pays={where}(Amount, receiver, SENDER)", turned) == expected
+
+
+def test_a_column_may_be_chosen_twice(tmp_path: Path) -> None:
+    """In a file of one column an empty line is no row."""
+    (tmp_path / "people.csv").write_text("who\nann\n\nbob\n")
+    program = hb.Model(
+        hb.parse("predicate same(person, person)"), f"same={tmp_path}/people.csv(who, who)"
+    ).program
+    assert program.facts.tables["same"].true.tolist() == [[0, 0], [1, 1]]
+
+
+def test_columns_of_a_small_file_are_chosen_without_duckdb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its start takes longer than reading the file."""
+    path = text(tmp_path / "bank.csv", ",")
+    address = f"pays={path}(receiver, sender, amount)"
+    turned = {(receiver, sender, amount) for sender, receiver, amount in chosen()}
+    assert pays(address) == turned
+    monkeypatch.setattr(text_files, "SMALL_FILE", path.stat().st_size)
+    monkeypatch.delattr(Store, "connection")
+    assert pays(address) == turned
 
 
 def test_a_condition_may_be_longer_than_a_name_of_a_file(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -134,11 +135,12 @@ class TextTable(OpenTable):
     def __init__(self, file: TextFile, store: Store, first: Record, header: bool, *, declared: bool) -> None:
         self.file, self.store, self.header, self.declared = file, store, header, declared
         self.predicate, self.name = file.predicate, file.name
-        self.first_line, cells = first
-        self.width = len(cells)
+        self.first_line, self._first = first
+        self.width = len(self._first)
+        self.chosen: Sequence[int] = range(self.width)
         self.size = file.size
-        self.names = tuple(cells) if header else None
-        self.width_hint = _other_delimiter(file.delimiter, cells)
+        self.names = tuple(self._first) if header else None
+        self.width_hint = _other_delimiter(file.delimiter, self._first)
         self.hint = self.width_hint or ("" if declared else _hint(header))
         self._lines = array("q")
 
@@ -158,19 +160,25 @@ class TextTable(OpenTable):
                 f"{self.name}: without a header its columns have no names, so none can be chosen"
             )
         chosen = selection.among(self.name, self.names, ", as its first row names them")
-        store = self.store.apart([self.store.path(self.file.path)])
-        staged = self._staged(store)
         places = {name: place for place, name in enumerate(self.names)}
         if len(places) < len(self.names):
             raise FactsError(f"{self.name}: two columns of its header have the same name")
+        if selection.where is None:
+            table = copy(self)
+            table.chosen = [self.chosen[places[old]] for old, _ in chosen]
+            table.names, table.width = tuple(new for _, new in chosen), len(chosen)
+            return table
+        store = self.store.apart([self.store.path(self.file.path)])
+        staged = self._staged(store)
         listed = ", ".join(f"c{places[old]} AS {quoted(new)}" for old, new in chosen)
-        relation = f"(SELECT {listed} FROM {staged.name})"
-        if selection.where is not None:
-            typed = ", ".join(f"{_typed(store, staged, i)} AS {quoted(name)}" for name, i in places.items())
-            rows = f"(SELECT {typed}, {staged.name}.rowid AS _row FROM {staged.name})"
-            kept = f"SELECT _row FROM {rows}{where(self.name, selection)}"
-            relation = f"(SELECT {listed} FROM {staged.name} WHERE rowid IN ({kept}) ORDER BY rowid)"
-        return SelectedText(self, store, relation, [new for _, new in chosen], selection)
+        typed = ", ".join(f"{_typed(store, staged, i)} AS {quoted(name)}" for name, i in places.items())
+        every = f"(SELECT {typed}, {staged.name}.rowid AS _row FROM {staged.name})"
+        kept = f"SELECT _row FROM {every}{where(self.name, selection)}"
+        relation = f"(SELECT {listed} FROM {staged.name} WHERE rowid IN ({kept}) ORDER BY rowid)"
+        columns = [(new, "VARCHAR") for _, new in chosen]
+        rows = StoredTable(self.predicate, selection.of(self.name), store, relation, columns, self.size)
+        rows.textual = True
+        return rows
 
     def _staged(self, store: Store) -> Staged:
         if self._is_for_duckdb:
@@ -184,7 +192,7 @@ class TextTable(OpenTable):
     def _is_for_duckdb(self) -> bool:
         """Whether DuckDB reads the file right. It would not if a blank line precedes the header, nor if a
         byte order mark precedes a quoted header: it then ends the cell at a delimiter within the quotes."""
-        odd = self.names is not None and f'{self.file.delimiter}"' in f'{self.names[0]}"'
+        odd = self.header and f'{self.file.delimiter}"' in f'{self._first[0]}"'
         return read_by_duckdb(self.file.path) and not odd and not (self.header and self.first_line > 1)
 
     def interned(self, types: Sequence[str], *, marked: bool, progress: Progress | None = None) -> Interned:
@@ -199,22 +207,26 @@ class TextTable(OpenTable):
 
     def _query(self) -> str:
         """DuckDB's query of the file: blank lines are skipped; an empty cell, quoted or not, is null."""
-        names = [f"c{i}" for i in range(self.width)]
+        names = [f"c{i}" for i in range(len(self._first))]
         columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
-        alone = self.width == 1
+        alone = len(names) == 1
         table = (
             f"read_csv({literal(self.store.path(self.file.path))}, auto_detect=false, header={self.header}, "
             f"delim={literal(self.file.delimiter)}, quote='\"', escape='\"', nullstr='', "
             f"allow_quoted_nulls={not alone}, columns={{{columns}}})"
         )
-        return f"SELECT nullif(c0, '') AS c0 FROM {table} WHERE c0 IS NOT NULL" if alone else f"FROM {table}"
+        cell = "nullif(c0, '')" if alone else "c{}"
+        listed = ", ".join(f"{cell.format(old)} AS c{new}" for new, old in enumerate(self.chosen))
+        return f"SELECT {listed} FROM {table}{' WHERE c0 IS NOT NULL' if alone else ''}"
 
     def _columns(self) -> Sequence[Sequence[str]]:
         records = list(self.file.records())[self.header :]
-        wrong = [record for record in records if len(record[1]) != self.width]
+        width = len(self._first)
+        wrong = [record for record in records if len(record[1]) != width]
         if wrong:
             raise FactsError(rows_at_fault(self.name, wrong, self._wrong_width))
-        return list(zip(*(record[1] for record in records), strict=True)) or [()] * self.width
+        columns = list(zip(*(record[1] for record in records), strict=True)) or [()] * width
+        return [columns[place] for place in self.chosen]
 
     def _interned_by_python(self, types: Sequence[str], marked: bool) -> Interned:
         columns = self._columns()
@@ -224,25 +236,9 @@ class TextTable(OpenTable):
 
     def _wrong_width(self, record: Record) -> Mistake:
         line, cells = record
-        message = f"{counted(len(cells), 'cell')} where the first row has {counted(self.width, 'cell')}"
-        hint = "a cell that holds the delimiter must stand in quotes" if len(cells) > self.width else ""
+        message = f"{counted(len(cells), 'cell')} where the first row has {counted(len(self._first), 'cell')}"
+        hint = "a cell that holds the delimiter must stand in quotes" if len(cells) > len(self._first) else ""
         return Place(self.name, line).mistake(message, hint)
-
-
-class SelectedText(StoredTable):
-    """Selected columns and rows of a text file; every cell is still text."""
-
-    textual = True
-
-    def __init__(
-        self, table: TextTable, store: Store, relation: str, names: Sequence[str], selection: Selection
-    ) -> None:
-        columns = [(column, "VARCHAR") for column in names]
-        super().__init__(table.predicate, selection.of(table.name), store, relation, columns, table.size)
-        self._all = table if selection.where is None else None
-
-    def place(self, row: int) -> Place:
-        return super().place(row) if self._all is None else self._all.place(row)
 
 
 def _typed(store: Store, staged: Staged, place: int) -> str:
