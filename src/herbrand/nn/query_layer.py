@@ -216,12 +216,10 @@ class QueryLayer(Layer):
         self.memory = None if memory is None else bytes_of(memory)
         neural = texts(neural)
         _refuse_unknown(neural, model.signature)
-        program, ranging = model.stated_with_open(neural), tuple[Rule, ...]()
+        program = model.stated_with_open(neural)
         if algebra == PROBABILITY:
-            counting = _counting(program)
-            program = replace(program, statements=(*program.statements, *counting))
-            program, of_formulas = with_formulas_as_rules(program, neural)
-            ranging = (*of_formulas, *counting)
+            program = replace(program, statements=(*program.statements, *_counting(program)))
+            program = with_formulas_as_rules(program, neural)
         if algebra == TOP_K:
             program = with_choice_instances(program)
         signature = program.signature
@@ -231,7 +229,7 @@ class QueryLayer(Layer):
         facts = _with_pairs(facts, self.shapes, self.memory)
         learned = [name for name in learned_predicates(rules, signature, facts) if name not in neural]
         facts = with_features(rules, signature, facts, learned)
-        horn = HornProgram.of(rules, signature, facts, choices=choices, ranging=ranging)
+        horn = HornProgram.of(rules, signature, facts, choices=choices)
         self.weights = RuleWeights(horn, learned, self._are_probabilities)
         self.proof = Proof(horn)
         self._scored_features = {*neural, *features_of(learned, stated)}
@@ -621,8 +619,7 @@ def _flat(name: str, scores: Tensor, expected: tuple[int, ...]) -> Tensor:
 
 
 def _counting(program: Program) -> tuple[Rule, ...]:
-    """The rules that count uncertain atoms and compare their number; their variables range over their
-    types."""
+    """The rules that count uncertain atoms and compare their number."""
     predicates = program.signature.predicates
     rules = (s for s in program.uncertain if isinstance(s, Rule))
     return tuple(rule for rule in rules if predicates[rule.head.predicate].computed)

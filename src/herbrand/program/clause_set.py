@@ -23,7 +23,7 @@ from herbrand.program.clauses import Absence, Clause, Lookup
 class ClauseSet:
     """Clauses by predicate. ``chances``: their probabilities, by the index that each clause has as its
     ``weight``: a number, or the variable of the clause that holds it. ``of_choices``: choices are sampled by
-    these clauses, so proofs have no weights, and variables that no body binds range over their types."""
+    these clauses, so proofs have no weights."""
 
     signature: Signature
     clauses: Mapping[str, tuple[Clause, ...]]

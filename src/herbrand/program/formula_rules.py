@@ -19,7 +19,7 @@ nothing derives is open: a choice among its values, all equally likely.
 >>> from herbrand.program.lower import lower
 >>> theory = parse_theory("0.5: r(x) => exists y: s(x, y)")
 >>> conditioned = with_formulas_as_rules(lower(theory, *load_facts((), check(theory))), scored=["r", "s"])
->>> for rule in conditioned.ranging:
+>>> for rule in conditioned.statements[-4:]:
 ...     print(statement_text(rule))
 `some 2`(x, `y`1`) :- s(x, `y`1`)
 `exists 3`(x) :- `some 2`(x, `y`1`)
@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -58,19 +58,11 @@ from herbrand.program.normal_form import Case, cases
 from herbrand.program.program import Program
 
 
-class Conditioned(NamedTuple):
-    """A program without weighted formulas. ``ranging``: rules whose variables range over their types if no
-    body literal binds them."""
-
-    program: Program
-    ranging: tuple[Rule, ...]
-
-
-def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditioned:
-    """Rewrite to the same distribution over worlds; ``scored`` predicates get their probabilities
-    elsewhere."""
+def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Program:
+    """Rewrite to the same distribution over worlds, without weighted formulas; ``scored`` predicates get
+    their probabilities elsewhere."""
     if not any(isinstance(s, WeightedFormula | Choice) for s in program.statements):
-        return Conditioned(program, ())
+        return program
     writer, kept = _Writer(program), list[Statement]()
     for statement in program.statements:
         if isinstance(statement, WeightedFormula):
@@ -80,13 +72,12 @@ def with_formulas_as_rules(program: Program, scored: Collection[str]) -> Conditi
     for predicate in _open_predicates(program, scored):
         writer.open(predicate)
     predicates = {**program.signature.predicates, **writer.predicates}
-    changed = replace(
+    return replace(
         program,
         statements=(*kept, *writer.choices, *writer.rules),
         signature=replace(program.signature, predicates=predicates),
         facts=Facts(program.facts.domains, {**program.facts.tables, **writer.tables}),
     )
-    return Conditioned(changed, tuple(writer.rules))
 
 
 def _open_predicates(program: Program, scored: Collection[str]) -> Iterator[Predicate]:

@@ -129,8 +129,6 @@ class _Making:
 
     def in_steps(self, clause: Clause) -> tuple[Clause, Sources]:
         """The last step to a clause's heads, after the steps that sum out all variables not in its head."""
-        if clause.ranging() and not self._program.of_choices:
-            raise DependentError
         clause = self._with_shared_parts(clause)
         factors = [self._factor(part, clause) for part in clause.body]
         chance = self._chance(clause)

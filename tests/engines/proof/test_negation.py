@@ -119,12 +119,6 @@ def test_one_law_of_excluded_middles() -> None:
     [
         ("s(x, y) :- u(x), not s(x, y)", "s depends on its own negation"),
         ("q(x) :- u(x), not r\nr :- q(x)", "q depends on its own negation"),
-        ("s(x, y) :- u(x), not e(x, y)", "nothing in the body binds y, which stands in the head"),
-        ("r :- not e(x, y), x != y", "nothing in the body binds|x"),
-        (
-            "s(_, y) :- e(_, y)",
-            "binds _, which stands in the head(.|\\n)*give the variable a name, and put it into",
-        ),
         ("r :- u(x), not (e(x, x) and u(x))", "a rule's body holds atoms"),
     ],
 )

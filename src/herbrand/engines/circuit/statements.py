@@ -139,8 +139,6 @@ class Lowered:
     columns: tuple[tuple[str, int, str], ...]
     level: int | None = None
     """Distinguishes copies of a statement with renamed heads and bodies; they share their choices."""
-    safe: Callable[[Collection[str]], None] | None = None
-    """Raises where a call that binds these variables leaves others unbound."""
 
     @property
     def has_no_body(self) -> bool:
@@ -168,8 +166,6 @@ class Lowered:
         """The body, ordered for a call that binds these slots: steps that share bound variables come before
         steps that share none, which would multiply rows."""
         known = {slot for slot, value in enumerate(self.start) if value >= 0} | set(bound)
-        if self.safe is not None:
-            self.safe([name for name, slot, _ in self.columns if slot in known])
         finds, checks = list(self.finds), list(self.checks)
         steps: list[Step] = []
         while True:
@@ -262,13 +258,7 @@ def _terms(head: Atom | ValueIs, chance: Chance | None) -> tuple[object, ...]:
     return *leaf_terms(head), chance
 
 
-def lowered_clause(
-    number: int,
-    clause: Clause,
-    facts: Facts,
-    weight: float | None,
-    safe: Callable[[Collection[str]], None] | None,
-) -> Lowered:
+def lowered_clause(number: int, clause: Clause, facts: Facts, weight: float | None) -> Lowered:
     """Lower a clause over slots. ``weight``: the probability of each of its instances, if it is not
     certain."""
     slots = _Slots(clause, {}, facts)
@@ -278,7 +268,7 @@ def lowered_clause(
     statement = clause.rule or Rule(Atom(clause.predicate, ()), ())
     start, sizes = tuple(slots.start), slots.sizes(clause.types)
     columns = tuple((name, slot, clause.types[name]) for name, slot in slots.numbers.items())
-    return Lowered(number, statement, heads, start, finds, checks, absent, (), sizes, own, columns, safe=safe)
+    return Lowered(number, statement, heads, start, finds, checks, absent, (), sizes, own, columns)
 
 
 def stated_name(predicate: str) -> str:

@@ -30,6 +30,7 @@ from herbrand.facts.facts import Facts
 from herbrand.graphs import linked
 from herbrand.language.formulas import unnegated
 from herbrand.language.names import shown_name
+from herbrand.language.scope import written
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import Atom, BodyLiteral, Comparison, Rule, Variable, leaf_terms
 from herbrand.program.clauses import Clause
@@ -105,22 +106,30 @@ def with_features(
         return facts
     generated = [clause for rule in rules for clause in _generating(rule, empty, derived)]
     proof = Proof.of([*rules, *generated], signature, facts)
+    _refuse_unbound(proof.program, empty)
     tables = dict(facts.tables)
     for name in dict.fromkeys(rule.head.predicate for rule in generated):
         names = ", ".join(f"x{place}" for place in range(signature.predicates[name].arity))
         goal = proof.read(f"{shown_name(name)}({names})" if names else shown_name(name))
         request = Request(algebra="boolean", depth=FIXPOINT, budget=budget)
-        try:
-            answers = proof.found(goal.shape, [()], request).table
-        except LanguageError as error:
-            hint = f"state the facts of {name}, whose weights are to be learned"
-            raise LanguageError([replace(mistake, hint=hint) for mistake in error.mistakes]) from None
+        answers = proof.found(goal.shape, [()], request).table
         rows = np.empty((len(answers), len(answers.columns) - 1), np.int32)
         for place, column in enumerate(answers.columns[1:]):
             rows[:, place] = column
         rows = np.asfortranarray(rows[np.lexsort(rows.T[::-1])] if rows.shape[1] else rows)
         tables[name] = replace(tables[name], true=rows)
     return Facts(facts.domains, tables)
+
+
+def _refuse_unbound(program: HornProgram, empty: Collection[str]) -> None:
+    for name in sorted(empty & program.clauses.keys()):
+        for clause in program.clauses[name]:
+            for variable in sorted(clause.ranging()):
+                raise LanguageError(
+                    f"nothing else in the body binds {written(variable)}",
+                    span=clause.span,
+                    hint=f"state the facts of {name}, whose weights are to be learned",
+                )
 
 
 def _generating(rule: Rule, empty: Collection[str], derived: Collection[str]) -> Iterator[Rule]:

@@ -239,11 +239,21 @@ class _Reading:
         rule = Rule(Atom(GOAL, tuple(map(Variable, head))), tuple(body), span=self._whole.span)
         clause = goal_clause(rule, self._program.signature, self._program.facts)
         inputs = head[: len(constants) + len(self._named)]
+        self._refuse_unbound(clause, inputs)
         indices = tuple(
             self._index(constant, clause.types[name])
             for constant, name in zip(self._constants, constants, strict=True)
         )
         return Goal(Shape(clause, inputs, variables, head), indices)
+
+    def _refuse_unbound(self, clause: Clause, inputs: Collection[str]) -> None:
+        """Raise LanguageError unless an atom of the goal binds each variable that is no input."""
+        for name in sorted(clause.ranging().difference(inputs)):
+            raise LanguageError(
+                f"no atom of the goal binds {written(name)}",
+                span=self._whole.span,
+                hint=f"put {written(name)} into an atom of it, or give it a constant",
+            )
 
     def _without_constants(self, literal: Formula) -> BodyLiteral:
         match literal:

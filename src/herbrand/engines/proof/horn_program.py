@@ -274,7 +274,6 @@ class HornProgram(ClauseSet):
 
     ``choices``: each with the rules of its alternatives, which are among the rules; only probabilities draw
     them. Rules that compare totals are among them too, each with the rule that names what it counts.
-    ``ranging``: other rules whose variables range over their types where no body binds them.
     """
 
     signature: Signature
@@ -283,7 +282,6 @@ class HornProgram(ClauseSet):
     rules: tuple[Rule, ...] = ()
     weighted: tuple[Rule, ...] = ()
     choices: tuple[tuple[Choice | Rule, tuple[Rule, ...]], ...] = ()
-    ranging: tuple[Rule, ...] = ()
     chances: tuple[float | str, ...] = ()
     of_choices: bool = False
     _relations: dict[str, IndexedFacts] = field(default_factory=dict, init=False, repr=False)
@@ -297,7 +295,6 @@ class HornProgram(ClauseSet):
         facts: Facts,
         is_stated: Callable[[str], bool] | None = None,
         choices: Sequence[tuple[Choice | Rule, tuple[Rule, ...]]] = (),
-        ranging: Sequence[Rule] = (),
     ) -> HornProgram:
         """Build a program; ``is_stated``: whether a predicate has facts, where these are not in memory.
 
@@ -326,13 +323,12 @@ class HornProgram(ClauseSet):
             tuple(rules),
             tuple(weighted),
             tuple(choices),
-            tuple(ranging),
             tuple(map(rule_number, weighted)),
         )
 
     def with_facts(self, facts: Facts) -> HornProgram:
         """The program with other facts."""
-        return HornProgram.of(self.rules, self.signature, facts, choices=self.choices, ranging=self.ranging)
+        return HornProgram.of(self.rules, self.signature, facts, choices=self.choices)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -377,6 +373,14 @@ class HornProgram(ClauseSet):
             relation = self.relation(predicate)
             constants = np.unique(relation.columns[place])
             self._kept(name, IndexedFacts((constants,), (relation.sizes[place],), len(constants)))
+        return name
+
+    def of_type(self, type_name: str) -> str:
+        """The name of a relation of all constants of a type, built if needed."""
+        name = f"`{type_name}"
+        if name not in self._relations:
+            size = self.sizes[type_name]
+            self._kept(name, IndexedFacts((np.arange(size),), (size,), size))
         return name
 
     def _kept(self, name: str, relation: IndexedFacts) -> IndexedFacts:

@@ -22,7 +22,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from herbrand.engines.proof.goals import GOAL, is_part, positive, split
+from herbrand.engines.proof.goals import is_part, positive, split
 from herbrand.engines.proof.horn_program import HornProgram
 from herbrand.engines.proof.join_sum import Workspace
 from herbrand.engines.proof.plan import (
@@ -38,8 +38,6 @@ from herbrand.engines.proof.plan import (
     Test,
 )
 from herbrand.engines.proof.recursion import LinearRecursion
-from herbrand.errors import LanguageError
-from herbrand.language.scope import written
 from herbrand.program.clauses import Absence, Clause, Literal, Lookup
 from herbrand.program.clauses import Test as Condition
 from herbrand.program.join_order import DERIVED_SHARE, Candidate, best_order
@@ -65,10 +63,7 @@ class Plans:
         self.workspace = Workspace()
 
     def plan(self, predicate: str, mode: Mode) -> PredicatePlan:
-        """The plan of a predicate in a mode.
-
-        Raises ``LanguageError`` where nothing binds a variable that must be bound in this mode.
-        """
+        """The plan of a predicate in a mode."""
         if (predicate, mode) not in self._made:
             clauses = [
                 self._planned(clause, mode, f"{predicate}`{''.join(map(str, mode))}`{number}")
@@ -161,7 +156,6 @@ class Plans:
     def _planned(self, clause: Clause, mode: Mode, name: str) -> ClausePlan:
         inputs = tuple(clause.head[place] for place in mode)
         outputs = tuple(name for place, name in enumerate(clause.head) if place not in mode)
-        check_safe(clause, inputs)
         clause, generated = split(clause, inputs, name)
         self._parts |= {part.predicate: part for part in generated}
         return ClausePlan(clause, inputs, outputs, tuple(self._steps(clause, mode, outputs)))
@@ -169,6 +163,7 @@ class Plans:
     def _steps(self, clause: Clause, mode: Mode, outputs: Sequence[str]) -> Iterator[Step]:
         """The steps of a clause: its lookups in order, each test as soon as its variables are bound."""
         bound = dict.fromkeys(clause.head[place] for place in mode)
+        clause = self._with_types(clause, bound)
         waiting: list[Literal] = [part for part in clause.body if not isinstance(part, Lookup)]
         lookups = self._ordered(clause, bound, outputs)
         fixed = [name for name in bound if name in clause.constants]
@@ -187,11 +182,17 @@ class Plans:
             literal = lookups.pop(0)
             yield from _bound_constants(literal, bound, clause)
             yield self._lookup(literal, bound, [*tests, *lookups], outputs)
-        assert not tests, "safe clauses leave no test"
+        assert not tests, "all variables are bound, so no test is left"
         for name in dict.fromkeys(outputs):
             if name not in bound:
                 bound[name] = None
                 yield Bind(name, clause.constants[name])
+
+    def _with_types(self, clause: Clause, bound: Collection[str]) -> Clause:
+        """The clause with a lookup of a type's constants for each variable that nothing else binds."""
+        unbound = sorted(clause.ranging().difference(bound))
+        types = (Lookup(self.program.of_type(clause.types[name]), (name,), stated=True) for name in unbound)
+        return replace(clause, body=(*clause.body, *types)) if unbound else clause
 
     def _test(
         self, part: Literal, bound: dict[str, None], left: Sequence[Literal], outputs: Sequence[str]
@@ -297,26 +298,3 @@ def _bound_constants(literal: Literal, bound: dict[str, None], clause: Clause) -
         if name in clause.constants and name not in bound:
             bound[name] = None
             yield Bind(name, clause.constants[name])
-
-
-def check_safe(clause: Clause, inputs: Collection[str]) -> None:
-    """Raise LanguageError if neither the body nor ``inputs`` bind a variable of the head or a comparison."""
-    known = {*inputs, *clause.constants}
-    known.update(name for part in clause.body if isinstance(part, Lookup) for name in part.arguments)
-    tested = [name for part in clause.body if isinstance(part, Condition) for name in part.arguments]
-    for name in (*clause.head, *tested):
-        if name not in known:
-            raise _unbound(written(name), name in clause.head, clause)
-
-
-def _unbound(shown: str, in_head: bool, clause: Clause) -> LanguageError:
-    """The error for a variable that nothing binds; a goal is a clause whose head the user did not write."""
-    put = "give the variable a name, and put it" if shown == "_" else f"put {shown}"
-    if clause.predicate.startswith(GOAL):
-        hint = f"{put} into an atom of it, or give it a constant"
-        return LanguageError(f"no atom of the goal binds {shown}", span=clause.span, hint=hint)
-    return LanguageError(
-        f"nothing in the body binds {shown}, which stands in {'the head' if in_head else 'a comparison'}",
-        span=clause.span,
-        hint=f"{put} into an atom of the body" + (", or give it in the query" if in_head else ""),
-    )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, count
 from typing import cast
 from weakref import proxy
@@ -33,7 +33,6 @@ from herbrand.engines.circuit.statements import Lowered, lowered, lowered_clause
 from herbrand.engines.proof.chances import chances_of, check_probabilities
 from herbrand.engines.proof.derivations import refuse_many
 from herbrand.engines.proof.horn_program import HornProgram, remaining_depth, rule_number
-from herbrand.engines.proof.planning import check_safe
 from herbrand.errors import BudgetError, HerbrandError
 from herbrand.graphs import reached, strong_components
 from herbrand.language.show import show_atom
@@ -128,8 +127,7 @@ class PossibleWorlds:
     def lowered(self, clause: Clause) -> Lowered:
         """Lower a clause for grounding."""
         chance = None if clause.weighted is None else rule_number(clause.weighted)
-        safe = None if id(clause.rule) in self._ranging else partial(check_safe, clause)
-        return lowered_clause(next(self._numbers), clause, self._program.facts, chance, safe)
+        return lowered_clause(next(self._numbers), clause, self._program.facts, chance)
 
     def statements(self, goal: Lowered, calls: Calls) -> Iterator[Lowered]:
         """The statements of the goal and of all predicates below it and the evidence."""
@@ -202,12 +200,6 @@ class PossibleWorlds:
             own = [choices[id(c.rule)] if id(c.rule) in choices else self.lowered(c) for c in clauses]
             self._lowered[name] = [one for one in dict.fromkeys(own) if one is not None]
         return self._lowered[name] if calls.are_left(left) else ()
-
-    @cached_property
-    def _ranging(self) -> set[int]:
-        """Identities of rules whose unbound variables range over their types, those of choices included."""
-        of_choices = (rule for _, rules in self._program.choices for rule in rules)
-        return set(map(id, (*of_choices, *self._program.ranging)))
 
     @cached_property
     def _choices(self) -> dict[int, Lowered | None]:
