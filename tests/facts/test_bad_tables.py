@@ -15,9 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from herbrand.errors import FactsError
 from herbrand.facts.sources.arrow import ArrowFile
 from herbrand.facts.sources.base import Reading
 from herbrand.facts.store import Store
+from herbrand.language.parse import parse_theory
+from herbrand.model import Model
 from tests.facts.vocabulary import constants, load, message
 
 AT_MOST = "and after them at most one named truth, probability or weight"
@@ -160,9 +163,19 @@ def test_a_file_that_is_something_else(tmp_path, name, expected):
 def test_numbers_of_more_than_64_bits(tmp_path):
     columns = {"a": ["x"], "b": pa.array([2**64 - 1], pa.uint64())}
     assert message({"born": pa.table(columns)}) == "born: column 2 holds a whole number of more than 64 bits"
-    assert message(parquet(tmp_path, "born", columns)).startswith(
-        "born.parquet cannot be read: Type UINT64 with value 18446744073709551615 can't be cast"
-    )
+    beyond = ", a whole number of more than 64 bits, which is no constant"
+    beyond += "\n  convert the column to text, or to fractions"
+    path = tmp_path / "wide.duckdb"
+    assert message(parquet(tmp_path, "born", columns)) == f"born.parquet holds 18446744073709551615{beyond}"
+    for kind, number in (("HUGEINT", -(2**126)), ("DECIMAL(38, 0)", 10**37)):
+        with duckdb.connect(path) as connection:
+            connection.execute(f"CREATE OR REPLACE TABLE born AS SELECT 'x' AS a, {number}::{kind} AS b")
+        assert message(path) == f"wide.duckdb, table born holds {number}{beyond}"
+        model = Model(
+            parse_theory("predicate born(p, n): observed"), path, on=f"duckdb:{tmp_path / 'work.duckdb'}"
+        )
+        with pytest.raises(FactsError, match=r"wide\.duckdb, table born: a number does not fit into 64 bits"):
+            model.query("born(x, y)")
 
 
 def test_a_pandas_frame_whose_index_is_no_column():

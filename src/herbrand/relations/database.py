@@ -230,7 +230,7 @@ def _plain(error: duckdb.Error, name: str, memory: int | None) -> BaseException:
             f"{name} cannot do this step within {allowed}",
             hint="allow more by --memory; what was finished stands, and --resume goes on from there",
         )
-    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in first_line:
+    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in first_line or "INT64" in first_line:
         return too_large()
     if "Could not set lock" in first_line:
         return FactsError(

@@ -10,6 +10,7 @@ Text files, Parquet, JSON lines and DuckDB's own tables all become such tables; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from herbrand.errors import FactsError, Mistake
@@ -48,6 +49,9 @@ _DATED = {
 _WRITTEN = "regexp_replace(strftime({}, '%Y-%m-%dT%H:%M:%S.%n'), '000$', '')"
 _MOMENT = f"regexp_replace({_WRITTEN}, '[.]000000$', '')::VARCHAR"
 """SQL expression of a time's constant, in Python's format; nanoseconds are kept if there are any."""
+
+_BEYOND_64_BITS = re.compile(r"value (-?\d+)\b.* INT64\b")
+"""DuckDB's complaint of a number that does not fit into the type of whole constants."""
 
 
 class StoredTable(OpenTable):
@@ -160,14 +164,19 @@ def stored_table(
 
 
 def unreadable(name: str, error: Exception) -> FactsError:
-    """DuckDB's error in one line; for a view that :func:`~herbrand.facts.store.seal` kept from files, its
-    name."""
+    """DuckDB's error in one line. A whole number beyond 64 bits is named in our words; of a view that
+    :func:`~herbrand.facts.store.seal` kept from files, its name."""
     if isinstance(error, duckdb.PermissionException):
         return FactsError(
             f"{name} is a view of files outside its database, which are not read",
             hint="make a table of it there (CREATE TABLE ... AS), or give the files themselves by --facts",
         )
     reason = str(error).split("\n")[0].partition("Error: ")[2] or str(error).split("\n")[0]
+    if (wide := _BEYOND_64_BITS.search(reason)) is not None:
+        return FactsError(
+            f"{name} holds {wide[1]}, a whole number of more than 64 bits, which is no constant",
+            hint="convert the column to text, or to fractions",
+        )
     return FactsError(f"{name} cannot be read: {reason}")
 
 
