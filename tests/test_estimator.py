@@ -43,6 +43,15 @@ def test_probabilities_are_those_of_learn_and_infer() -> None:
     assert fitted.score(test, LABELS[40:]) == 1.0
 
 
+def test_weights_are_drawn_to_0_as_learn_draws_them() -> None:
+    labels = [(*pair, label) for pair, label in zip(PAIRS, LABELS, strict=True)]
+    model = hb.Model(hb.parse(THEORY), {**WORDS, "same": pd.DataFrame(labels, columns=["a", "b", "truth"])})
+    learned = model.learn("pseudo-likelihood", target="same", latent="same", l2=2.0).theory
+    assert links(l2=2.0).fit(PAIRS, LABELS).theory_ == learned
+    with pytest.raises(UnsupportedError, match="distillation does not use --l2"):
+        links(l2=2.0, method="distillation").fit(PAIRS, LABELS)
+
+
 def test_rows_of_fit_keep_their_labels_unless_they_are_not_known() -> None:
     wrong = [not label for label in LABELS]
     assert links().fit(PAIRS, wrong).predict(PAIRS).tolist() == wrong
@@ -162,7 +171,9 @@ def test_scikit_learn_takes_it() -> None:
     folds = selection.StratifiedKFold(3, shuffle=True, random_state=0)
     scores = selection.cross_val_score(estimator, X, y, cv=folds, scoring="roc_auc")
     assert scores.min() == 1.0
-    search = selection.GridSearchCV(estimator, {"known": [True, False]}, cv=folds).fit(X, y)
+    search = selection.GridSearchCV(estimator, {"known": [True, False], "l2": [None, 1.0]}, cv=folds).fit(
+        X, y
+    )
     assert search.best_score_ == 1.0
 
 

@@ -50,11 +50,12 @@ ASKED = "X to predict"
 class LinkClassifier:
     """Predicts whether a predicate holds for rows of constants, from rows for which that is known.
 
-    ``theory``: a theory, its text, or with a path's ending ``.hb`` its file; its ``?`` weights are learned by
-    ``fit``. ``target``: the predicate. ``facts``: tables, as :class:`~herbrand.model.Model` takes them.
+    ``theory``: a theory, its text, or with a path's ending ``.hb`` its file; its ``?`` weights are learned
+    by ``fit``. ``target``: the predicate. ``facts``: tables, as :class:`~herbrand.model.Model` takes them.
     ``method`` and ``engine``: how to learn and to infer. ``known``: whether the rows of ``fit`` are evidence
     when other rows are predicted; a row of ``fit`` then keeps its label. ``seed``: equal ones give equal
-    results. Rows that ``fit`` does not list are unknown, not false.
+    results. ``l2``: how strongly weights are drawn to 0. Rows that ``fit`` does not list are unknown, not
+    false.
     """
 
     _estimator_type = "classifier"
@@ -68,6 +69,7 @@ class LinkClassifier:
         engine: str = "auto",
         known: bool = True,
         seed: int = 0,
+        l2: float | None = None,
     ) -> None:
         self.theory = theory
         self.target = target
@@ -76,6 +78,7 @@ class LinkClassifier:
         self.engine = engine
         self.known = known
         self.seed = seed
+        self.l2 = l2
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the constructor and their values; ``deep`` changes nothing here."""
@@ -109,7 +112,7 @@ class LinkClassifier:
         self._labels = _each_once(rows, _labels(y, len(rows)))
         weighs = any(isinstance(formula.weight, Learned) for formula in theory.formulas)
         if weighs or any(choice.learned for choice in theory.choices):
-            options: LearnOptions = {"seed": self.seed}
+            options: LearnOptions = {"seed": self.seed, "l2": self.l2}
             model = Model(theory, self._sources(self._labels))
             aim = self.target if weighs else ()  # what choices derive is unknown unless listed, as it is
             self.learned_ = model.learn(self.method, target=aim, latent=aim, **options)
