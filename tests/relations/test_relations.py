@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,16 @@ def test_tables_are_dropped_when_nothing_reads_them(database: DuckDB) -> None:
         assert lazy.rows() == [(7,), (8,)]
         scratch.database.make("stays", lazy.text)
     assert tables(database) == {"stays"}
+
+
+def test_temporary_tables_are_in_no_file(tmp_path: Path) -> None:
+    with DuckDB(tmp_path / "file.duckdb") as database, Scratch(database, temporary=True) as scratch:
+        kept = scratch.put(Memory.of(a=[1, 2])).let(b=column("a") + 1).kept()
+        temporary = database.rows("SELECT temporary FROM duckdb_tables()")
+        assert temporary == [(True,), (True,)] and kept.rows() == [(1, 2), (2, 3)]
+        kept.kept_as("stays")
+    with DuckDB(tmp_path / "file.duckdb") as database:
+        assert tables(database) == {"stays"}
 
 
 def test_a_checkpoint_stays_under_its_name(database: DuckDB) -> None:

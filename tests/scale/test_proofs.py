@@ -16,6 +16,7 @@ import herbrand as hb
 from herbrand.answers.bindings import Bindings
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import show_formula
+from herbrand.relations.database import DuckDB
 from tests.engines.proof.programs import Program, goals, programs
 from tests.laws import law, tries
 
@@ -83,6 +84,23 @@ def test_all_pairs_of_a_recursion() -> None:
         on_duckdb(theory, "far(3, y)", EDGES, algebra="boolean", depth="fixpoint"),
         hb.Model(theory, EDGES).query("far(3, y)", algebra="boolean", depth="fixpoint"),
     )
+
+
+def test_rounds_write_nothing_into_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table in the file waits for the disk, which took most of the time of a long recursion."""
+    made: list[tuple[str, bool]] = []
+    make = DuckDB.make
+
+    def watched(self: DuckDB, table: str, query: str, temporary: bool = False) -> None:
+        made.append((table, temporary))
+        make(self, table, query, temporary)
+
+    monkeypatch.setattr(DuckDB, "make", watched)
+    edges = {"edge": [(f"n{i}", f"n{i + 1}") for i in range(20)]}
+    model = hb.Model(hb.parse(CLOSURE), edges, on=f"duckdb:{tmp_path / 'w.duckdb'}")
+    assert len(model.query('path("n0", y)', depth="fixpoint", algebra="boolean")) == 20
+    rounds = [temporary for table, temporary in made if table.startswith("proofs_")]
+    assert len(rounds) > 10 and all(rounds)
 
 
 def test_a_sum_without_end_says_so() -> None:

@@ -43,8 +43,9 @@ class Database(ABC):
         return False
 
     @abstractmethod
-    def make(self, table: str, query: str) -> None:
-        """Create a table from the query's rows, or replace the one of that name."""
+    def make(self, table: str, query: str, temporary: bool = False) -> None:
+        """Create a table from the query's rows, or replace the one of that name. ``temporary``: only this
+        connection reads it, which some databases make faster."""
 
     @abstractmethod
     def rows(self, query: str) -> list[tuple[Any, ...]]: ...
@@ -57,7 +58,7 @@ class Database(ABC):
         yield from self.arrow(query).to_batches(max_chunksize=rows)
 
     @abstractmethod
-    def put(self, table: str, data: pa.Table) -> None:
+    def put(self, table: str, data: pa.Table, temporary: bool = False) -> None:
         """Create a table from data in memory, or replace the one of that name."""
 
     @abstractmethod
@@ -138,8 +139,9 @@ class DuckDB(Database):
                 self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
                 self.connection.execute(f"USE {schema}")
 
-    def make(self, table: str, query: str) -> None:
-        self.run(f"CREATE OR REPLACE TABLE {table} AS {query}")
+    def make(self, table: str, query: str, temporary: bool = False) -> None:
+        # Each lasting table is written to the log of the file, which waits for the disk.
+        self.run(f"CREATE OR REPLACE {'TEMP ' if temporary else ''}TABLE {table} AS {query}")
 
     def reads(self, connection: duckdb.DuckDBPyConnection) -> bool:
         return connection is self.connection
@@ -162,10 +164,10 @@ class DuckDB(Database):
             finally:
                 other.close()
 
-    def put(self, table: str, data: pa.Table) -> None:
+    def put(self, table: str, data: pa.Table, temporary: bool = False) -> None:
         self.connection.register("given_data", data)
         try:
-            self.make(table, "SELECT * FROM given_data")
+            self.make(table, "SELECT * FROM given_data", temporary)
         finally:
             self.connection.unregister("given_data")
 

@@ -52,7 +52,7 @@ class Spark(Database):
     def _catalogue(self) -> Path:
         return self.folder / "tables.json"
 
-    def make(self, table: str, query: str) -> None:
+    def make(self, table: str, query: str, temporary: bool = False) -> None:
         with _plain_errors(self.name):
             self._write(table, self._session.sql(query))
 
@@ -69,7 +69,7 @@ class Spark(Database):
         with _plain_errors(self.name):
             self._write(table, self._session.sql(query).mapInArrow(function, kinds))
 
-    def put(self, table: str, data: pa.Table) -> None:
+    def put(self, table: str, data: pa.Table, temporary: bool = False) -> None:
         import pyarrow.parquet  # only here: no other run needs it
 
         place = self._new_place(table)

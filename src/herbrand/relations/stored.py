@@ -54,18 +54,20 @@ class StoredTables(Protocol):
 
     @property
     def dialect(self) -> Dialect: ...
-    def make(self, table: str, query: str) -> None: ...
-    def put(self, table: str, data: pa.Table) -> None: ...
+    def make(self, table: str, query: str, temporary: bool = False) -> None: ...
+    def put(self, table: str, data: pa.Table, temporary: bool = False) -> None: ...
     def arrow(self, query: str) -> pa.Table: ...
     def drop(self, table: str) -> None: ...
 
 
 @dataclass(eq=False)
 class Scratch:
-    """Scratch tables of one run in a database; their names begin with ``prefix``."""
+    """Scratch tables of one run in a database; their names begin with ``prefix``. ``temporary``: only this
+    connection reads them, which makes many small ones much faster."""
 
     database: StoredTables
     prefix: str = "relation"
+    temporary: bool = False
     _made: int = 0
     _unread: list[str] = field(default_factory=list)
     _alive: set[str] = field(default_factory=set)
@@ -91,13 +93,15 @@ class Scratch:
             name: pa.array(_listed(values), ARROW[rows.kinds[name]]) for name, values in rows.data.items()
         }
         name = self._next()
-        self.database.put(name, pa.table(arrays or {"no_columns": np.ones(rows.length, np.int64)}))
+        self.database.put(
+            name, pa.table(arrays or {"no_columns": np.ones(rows.length, np.int64)}), self.temporary
+        )
         return self._read(name, rows.kinds)
 
     def make(self, query: str, kinds: Kinds) -> Stored:
         """Create a scratch table of a query's rows."""
         name = self._next()
-        self.database.make(name, query)
+        self.database.make(name, query, self.temporary)
         return self._read(name, kinds)
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ def with_derived(rules: Sequence[Rule], signature: Signature, stored: StoredFact
     for rule in rules:
         refuse_open(rule, heads, stored.facts)
         _refuse_opinions(rule, stored)
-    with Scratch(stored.database, "derived_rows") as scratch:
+    with Scratch(stored.database, "derived_rows", temporary=True) as scratch:
         source = StoredFactRelations(
             stored, signature, scratch, evidence=evidence_of_facts(signature, stored)
         )

@@ -82,7 +82,7 @@ class StoredRules:
         began = time.perf_counter()
         self.program.refuse_given(self.given, request.algebra)
         read = [self._read(goal) for goal in goals]
-        with Scratch(self.stored.database, "proofs") as scratch:
+        with Scratch(self.stored.database, "proofs", temporary=True) as scratch:
             if request.algebra == PROBABILITY:
                 rounds, truncated = Rounds(self, semiring, (), scratch), False
                 pairs = [rounds.by_steps(goal, self._steps(goal, rounds, request), request) for goal in read]
