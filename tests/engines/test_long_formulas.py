@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.errors import UnsupportedError
+from herbrand.factors.ground_graph import ground_graph
 from herbrand.language.parse import parse_formula
 from herbrand.language.show import show_formula
+from herbrand.program.ground import ground
 from herbrand.program.normal_form import case_count, cases
 from tests.laws import tries
 from tests.oracles.worlds import Universe
@@ -89,3 +91,22 @@ def test_auto_takes_parities_of_any_length(count: int, engine: str) -> None:
     if engine == "circuit":
         with pytest.raises(UnsupportedError, match="--engine circuit takes"):
             model.infer(odd, engine="exact")
+
+
+def test_many_cases_over_few_atoms_are_one_table() -> None:
+    """Planning the order of all its cases took minutes, so that the best world was left to another search."""
+    names = [f"a{number}" for number in range(12)]
+    formula = joined([*names, *names[::-1]], ["xor", "<=>", "=>", "xor", "or", "xor", "and"] * 4)
+    weights = [0.3 * number - 1.7 for number in range(12)]
+    lines = [f"1.1: {formula}", *(f"{w}: {name}" for w, name in zip(weights, names, strict=True))]
+    model = hb.Model(hb.parse("\n".join(lines)))
+    assert len(model.program.templates) > 100
+    graph = ground_graph(ground(model.program), by_formula=False).graph
+    assert graph.factor_count == 1
+    universe = Universe({}, dict.fromkeys(names, ((), None)), {})
+    log_weight = universe.weight_of_worlds(model.theory.formulas)
+    by_weight = [log_weight(world) for world in universe.worlds()]
+    found = model.infer(log_partition=True, engine="exact")
+    assert found.log_partition == pytest.approx(math.log(sum(map(math.exp, by_weight))))
+    best = model.infer(map=True)
+    assert best.engine == "exact" and best.log_weight == pytest.approx(max(by_weight))

@@ -5,7 +5,8 @@ the same atoms are added up. A quantifier is a helper axis with a factor over al
 equal quantifiers of the same constants.
 
 The caller chooses what is one factor. Messages need few cycles, so there a ground formula is one factor with
-all its cases; elimination needs narrow tables, so there each case is a factor.
+all its cases; elimination needs narrow tables, so there each case is a factor, unless so many cases have more
+entries than one table of them all.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ from herbrand.row_keys import by_number
 ENTRIES_A_LINK = 8
 """Entries of the tables by which a chain of helpers links one atom."""
 
+MANY_CASES = 100
+"""Cases of a formula from which elimination takes one table, if it is no larger than theirs: the order of
+thousands of factors over few atoms takes longer to plan than their sum."""
+
 Source = tuple[int, Array]
 """Number of a template, and some of its rows."""
 
@@ -71,7 +76,8 @@ def ground_graph(
     """Build the graph with an axis for each atom and a factor for each set of atoms that templates mention
     together; raise BudgetError if its tables do not fit in the budget.
 
-    ``by_formula``: all cases of a ground formula are one factor; else each case is. ``log_weights``:
+    ``by_formula``: all cases of a ground formula are one factor; else each case is, unless they are many and
+    have more entries than one table. ``log_weights``:
     log-weight of a row of each template in place of the program's; templates with ``None`` are left out.
     Without ``facts`` the graph has the templates only, without soft evidence, excluded values and whole
     tables.
@@ -198,13 +204,27 @@ class _Building:
 
     def _merged(self) -> Iterator[list[int]]:
         """Templates whose rows are one factor where their instances are equal."""
-        if not self.by_formula:
-            return ([number] for number in range(len(self.ground.templates)))
         groups: dict[object, list[int]] = defaultdict(list)
         for number, template in enumerate(self.ground.templates):
             named = frozenset(template.bindings.columns)
             groups[merge_key(template.template.formula, template.template.instance, named)].append(number)
-        return iter(groups.values())
+        for templates in groups.values():
+            if self.by_formula or self._has_small_table(templates):
+                yield templates
+            else:
+                yield from ([number] for number in templates)
+
+    def _has_small_table(self, templates: Sequence[int]) -> bool:
+        """Whether these are many cases with more entries than one table, judged by the first row of each."""
+        if len(templates) < MANY_CASES:
+            return False
+        sizes, together, apart = self.ground.atoms.value_counts, set[int](), 0.0
+        for number in templates:
+            for row in self.ground.templates[number].conjunction.atoms[:1]:
+                atoms = row[row >= 0]
+                together.update(atoms.tolist())
+                apart += math.prod(sizes[atoms].tolist())
+        return math.prod(sizes[list(together)].tolist()) <= apart
 
     def _add(self, numbers: Sequence[int]) -> None:
         parts = [part for number in numbers if (part := self._literals(number)) is not None]

@@ -41,6 +41,7 @@ class Linear:
     most: list[np.ndarray] = field(default_factory=list)
     variable_count: int = 0
     row_count: int = 0
+    entry_count: int = 0
     constant: float = 0.0
 
     def __post_init__(self) -> None:
@@ -77,6 +78,7 @@ class Linear:
         self.rows.append(rows)
         self.columns.append(columns)
         self.entries.append(np.full(len(rows), entry))
+        self.entry_count += len(rows)
 
     # Literals
 
@@ -207,10 +209,6 @@ class Linear:
             self.enter(rows, holds[origin], -sign)
             self.enter(rows, truth, 1.0)
         return holds
-
-    @property
-    def entry_count(self) -> int:
-        return sum(map(len, self.entries))
 
     def program(self) -> LinearProgram:
         """Rows and ranges of the program; ``objective``, to be maximised, and ``whole`` are separate."""
