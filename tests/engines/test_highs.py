@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -50,3 +52,18 @@ def test_small_entries_of_rows_count() -> None:
     small = LinearProgram(rows, np.zeros(1), np.zeros(1), np.array([0.0, 0.5]), np.ones(2))
     found = optimum(np.array([1e10, 0.0]), small, exactness=1e-10)
     assert found.point is not None and found.bound == pytest.approx(0.5)
+
+
+def test_a_search_can_be_interrupted() -> None:
+    """A split of numbers among rows is hard: this one takes minutes."""
+    random = np.random.default_rng(1)
+    rows = csr_array(random.integers(0, 100, (5, 40)).astype(float))
+    halves = np.floor(rows.sum(axis=1) / 2)
+    hard = LinearProgram(rows, halves, halves, np.zeros(40), np.ones(40))
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    began = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        optimum(np.zeros(40), hard, whole=np.ones(40, bool), seconds=6.0)
+    assert time.monotonic() - began < 4.0
+    test_whole_numbers_cost_more()

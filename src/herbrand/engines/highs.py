@@ -152,7 +152,7 @@ def _run(
     else:
         solver.passModel(_model(cost, program, whole))
     _own.program = _nothing if prepared else weakref.ref(program)
-    solver.run()
+    solver.run() if whole is None else _search(solver)
     status, solution = solver.getModelStatus(), solver.getSolution()
     if status == HighsModelStatus.kInfeasible or (
         status == HighsModelStatus.kUnboundedOrInfeasible and program.is_bounded
@@ -166,6 +166,29 @@ def _run(
         return Optimum(False)
     bound = solver.getInfo().objective_function_value
     return Optimum(False, np.array(solution.col_value), np.array(solution.row_dual), bound)
+
+
+def _search(solver: Highs) -> None:
+    """Run the solver in a thread of its own, which an interrupt leaves behind: Python handles a signal only
+    between two steps of its main thread, and a search is one step of minutes."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            solver.run()
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    except BaseException:
+        del _own.solver  # it is still at work
+        raise
+    for failure in failures:
+        raise failure
 
 
 def _solver() -> Highs:
