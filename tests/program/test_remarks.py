@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,19 @@ def test_evidence_on_a_predicate_that_nothing_else_names() -> None:
         assert [text for text in told if "--given" in text] == [
             "--given names a new predicate, wett; did you mean 'wet'?"
         ]
+
+
+@pytest.mark.parametrize("on", [None, "duckdb"])
+def test_a_variable_that_only_a_head_has(on: str | None, tmp_path: Path) -> None:
+    """Most likely it is misspelt; one that only a `not` binds is meant."""
+    rules = "uncle(x, w) :- parent(x, z), brother(z, y)\nalone(x) :- not parent(x, x)\n"
+    theory = hb.parse(f'{rules}parent("a", "b")\nbrother("b", "c")')
+    model = hb.Model(theory, on=on and f"duckdb:{tmp_path / 'family.duckdb'}")
+    assert len(model.query('uncle("a", y)')) == 0
+    assert model.notes == (
+        "a variable of a head that its body lacks stands for every constant of its type: "
+        "w of uncle(x, w) :- parent(x, z), brother(z, y)",
+    )
 
 
 def test_facts_of_almost_the_name_of_a_predicate_without_any() -> None:

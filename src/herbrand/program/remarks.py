@@ -1,8 +1,8 @@
 """Remarks on what may surprise a user of a theory and its facts without being an error: a few lines of text.
 
-They are about observed predicates without facts, unused predicates, constants that differ only in case,
-blanks or Unicode form, predicates and constants that only ``given`` evidence names, and queries of closed
-predicates.
+They are about observed predicates without facts, unused predicates, variables of heads that bodies lack,
+constants that differ only in case, blanks or Unicode form, predicates and constants that only ``given``
+evidence names, and queries of closed predicates.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts
 from herbrand.language.formulas import Value
 from herbrand.language.names import is_made, shown_constant
+from herbrand.language.scope import free_names, free_variables, written
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import BoundRows, FactRows, Theory, formulas_in
 from herbrand.program.dependencies import derived_by
@@ -36,6 +38,7 @@ def remarks(theory: Theory, signature: Signature, facts: Facts) -> Iterator[str]
     """Yield remarks on a theory with its facts that do not depend on the query."""
     filled = {name for name, table in facts.tables.items() if table.fact_count}
     yield from bare_remarks(theory, signature, [name for name in signature.predicates if name not in filled])
+    yield from free_heads(theory)
     yield from _misspelt(theory, signature, facts, filled)
     for domain in facts.domains.values():
         yield from _alike(domain)
@@ -70,6 +73,21 @@ def bare_remarks(theory: Theory, signature: Signature, bare: Sequence[str]) -> I
     idle = [name for name in bare if known[name].declared and name not in used]
     if idle and not any(isinstance(s, BoundRows) for s in theory.statements):
         yield f"declared, but no statement uses them and no facts are given: {few_of(idle)}"
+
+
+def free_heads(theory: Theory) -> Iterator[str]:
+    """Yield a remark on the rules whose head has a variable that the body lacks: it may be misspelt."""
+    found = [
+        f"{written(name)} of {statement_text(rule)}"
+        for rule in theory.rules
+        if (names := free_variables(rule.head))
+        for name in names.keys() - free_names(rule.body)
+    ]
+    if found:
+        yield (
+            "a variable of a head that its body lacks stands for every constant of its type: "
+            f"{few_of(found, '; ', MOST_NAMED)}"
+        )
 
 
 def may_be_new(given: Sequence[FactRows], facts: Facts, signature: Signature, stated: Signature) -> bool:

@@ -23,7 +23,7 @@ from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Store
 from herbrand.language.signature import Kind, Signature
 from herbrand.language.syntax import FactRows, Theory
-from herbrand.program.remarks import bare_remarks, constants_of, new_constant, new_predicates
+from herbrand.program.remarks import bare_remarks, constants_of, free_heads, new_constant, new_predicates
 from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain
 from herbrand.scale.loading import LOADING, Loading, PredicateTables, Report, table_names
@@ -143,8 +143,10 @@ def stored_facts(
 
 
 def stored_remarks(theory: Theory, signature: Signature, stored: StoredFacts) -> Iterator[str]:
-    """Yield remarks on predicates without facts."""
-    return bare_remarks(theory, signature, [n for n, table in stored.tables.items() if not any(table.counts)])
+    """Yield remarks on predicates without facts, and on rules."""
+    bare = [name for name, table in stored.tables.items() if not any(table.counts)]
+    yield from bare_remarks(theory, signature, bare)
+    yield from free_heads(theory)
 
 
 def _new_constants(
