@@ -77,7 +77,7 @@ class TestBudget:
             with pytest.raises(BudgetError, match=r"needs about .* TB and may use"):
                 plan(
                     Contraction(
-                        operands[: 12_000 if executor == "dense" else 300], tuple(sizes), sizes, algebra="log"
+                        operands[: 3_000 if executor == "dense" else 150], tuple(sizes), sizes, algebra="log"
                     ),
                     executor=executor,
                 )

@@ -265,7 +265,7 @@ def test_layers_take_formulas_whole() -> None:
     assert isinstance(hb.nn.LogicLayer(model), hb.nn.LogicLayer)
 
 
-@pytest.mark.parametrize("count", [4, 12, 14])
+@pytest.mark.parametrize("count", long([4, 12, 14], 2))
 def test_conjunctions_that_share_their_atoms_are_one_table(count: int) -> None:
     """Twelve atoms have 2,048 conjunctions: helpers for each took 13 s."""
     odd = " xor ".join(f"a{number}" for number in range(count))

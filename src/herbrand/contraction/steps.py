@@ -295,7 +295,7 @@ def proper_axes(axes: Axes, sizes: Mapping[str, int]) -> Axes:
 
 def entries(axes: Iterable[str], sizes: Mapping[str, int]) -> int:
     """Number of entries of a table over ``axes``."""
-    return math.prod(sizes[axis] for axis in axes)
+    return math.prod(map(sizes.__getitem__, axes))
 
 
 def as_float(count: int) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from herbrand.answers.guarantee import Guarantee
 from herbrand.budget import Budget
@@ -115,18 +115,25 @@ class GroundSide:
     def entries(self) -> csr_array:
         return self.groundings.entries(len(self.elimination.values))
 
+    @cached_property
+    def transposed(self) -> tuple[csc_array, csc_array, csc_array]:
+        """``entries``, ``columns`` and its squares. To transpose one takes longer than to multiply by it."""
+        columns = self.groundings.columns
+        return self.entries.T, columns.T, columns.power(2).T
+
     def at(self, weights: np.ndarray) -> Counts:
         columns, certain = self.groundings.columns, self.groundings.certain
+        by_grounding, by_weight, squares = self.transposed
         values = self.elimination.values + self.entries @ (columns @ weights)
         total, shares = self.elimination.joint_shares(values)
         if total == -math.inf:
             raise no_weight()
         # Rounding may leave shares slightly outside [0, 1], and then variances below 0.
-        holds = np.clip(self.entries.T @ shares, 0.0, 1.0)
+        holds = np.clip(by_grounding @ shares, 0.0, 1.0)
         return Counts(
             self.elimination.graph.constant + total + float(certain @ weights),
-            certain + columns.T @ holds,
-            columns.power(2).T @ (holds * (1 - holds)),
+            certain + by_weight @ holds,
+            squares @ (holds * (1 - holds)),
         )
 
 
