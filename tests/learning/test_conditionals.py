@@ -95,7 +95,7 @@ def test_in_memory(drawn: tuple[Changes, np.ndarray]) -> None:
 
 
 @given(changes())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_in_a_database(drawn: tuple[Changes, np.ndarray]) -> None:
     found, weights = drawn
     found = [atom for atom in found if any(beside or any(own) for beside, own in atom)] or [[(0.5, [1.0])]]

@@ -43,7 +43,9 @@ class Interpretations:
         return {n: [_number(a.probability) for a in c.alternatives] for n, c in self._choices().items()}
 
     def log_likelihood(self, chances: Mapping[int, Sequence[float]]) -> float:
-        return sum(math.log(worlds.total) for worlds in self._sums(chances))
+        """Minus infinity where the chances make what is known of some world impossible."""
+        totals = [worlds.total for worlds in self._sums(chances)]
+        return sum(map(math.log, totals)) if all(totals) else -math.inf
 
     def improved(self, chances: Chances) -> Chances:
         """The probabilities after one step of expectation maximisation."""
@@ -73,8 +75,7 @@ class Interpretations:
         return self.log_likelihood(chances)
 
     def grid(self, parts: int) -> Iterator[Chances]:
-        """Starts and all probabilities to be learned that are multiples of 1 / ``parts``, where these make
-        what is known possible."""
+        """Starts and all probabilities to be learned that are multiples of 1 / ``parts``."""
         starts = self.starts()
         places = [
             (number, place)
@@ -86,7 +87,7 @@ class Interpretations:
             chances = {number: list(own) for number, own in starts.items()}
             for (number, place), value in zip(places, values, strict=True):
                 chances[number][place] = value / parts
-            if all(sum(own) <= 1 for own in chances.values()) and all(w.total for w in self._sums(chances)):
+            if all(sum(own) <= 1 for own in chances.values()):
                 yield chances
 
     def _beneath(self, world: s.Theory) -> set[int]:
@@ -124,7 +125,8 @@ class Interpretations:
                 head = cast(s.Atom, alternative.head)
                 statements.append(s.Rule(head, (_mark(number, place), *statement.body)))
         theory = replace(self.theory, statements=tuple(statements))
-        return [worlds_of(s.Theory((*theory.statements, *world.statements))) for world in self.worlds]
+        of = {w: worlds_of(s.Theory((*theory.statements, *w.statements))) for w in set(self.worlds)}
+        return [of[world] for world in self.worlds]
 
 
 def _atoms(literal: s.Formula) -> list[s.Atom]:
