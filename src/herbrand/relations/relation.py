@@ -110,12 +110,8 @@ class Relation(ABC):
     def scalar(self, fold: Fold) -> Any:
         """Fold of all rows. Of no rows it is the fold's identity, None for whole numbers and
         texts without one."""
-        folded = self._grouped((), {"folded": fold}).arrays()["folded"]
-        return (
-            folded[0].item()
-            if len(folded) and hasattr(folded[0], "item")
-            else (folded[0] if len(folded) else fold.identity(self.kinds))
-        )
+        folded = self._grouped((), {"folded": fold}).rows()
+        return folded[0][0] if folded else fold.identity(self.kinds)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Rows as Python's own values, sorted."""

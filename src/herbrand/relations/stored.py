@@ -47,6 +47,7 @@ ARROW: Mapping[Kind, pa.DataType] = {
     "bool": pa.bool_(),
     "text": pa.string(),
 }
+PYTHON: Mapping[Kind, type] = {"int": int, "float": float, "bool": bool, "text": str}
 
 
 class StoredTables(Protocol):
@@ -57,6 +58,7 @@ class StoredTables(Protocol):
     def make(self, table: str, query: str, temporary: bool = False) -> None: ...
     def put(self, table: str, data: pa.Table, temporary: bool = False) -> None: ...
     def arrow(self, query: str) -> pa.Table: ...
+    def rows(self, query: str) -> list[tuple[Any, ...]]: ...
     def drop(self, table: str) -> None: ...
 
 
@@ -164,6 +166,14 @@ class Stored(Relation):
     def arrays(self) -> dict[str, Array]:
         table = self.scratch.database.arrow(self.text)
         return {name: _array(table[name], kind) for name, kind in self.kinds.items()}
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Rows as Python's own values, sorted. A database plans a query twice to give arrays."""
+        found = self.scratch.database.rows(self.text)
+        if not self.kinds:
+            return [()] * len(found)
+        kinds = [PYTHON[kind] for kind in self.kinds.values()]
+        return sorted(tuple(own(value) for own, value in zip(kinds, row, strict=True)) for row in found)
 
     def memory(self) -> Memory:
         """Read the rows into memory."""
