@@ -29,7 +29,7 @@ from tests.laws import Law, law
 from tests.program_generators import models
 
 SOME = settings(
-    max_examples=3,
+    max_examples=2,
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -211,12 +211,12 @@ def test_on_a_database_addresses_choose_the_same(tmp_path: Path) -> None:
         "type amount = number\npredicate pays(person, person, amount): observed\npredicate fraud(person)\n"
         "1.2: fraud(x) and pays(x, y, a) => fraud(y)"
     )
+    rows, options = [row for row in chosen() if row[2] < 20], {"query": "fraud", "iterations": 3}
+    here = hb.Model(theory, {"pays": rows}).infer(engine="mean-field", **options)
     for number, made in enumerate(FILES.values()):
         address = f"pays={made(tmp_path)}(sender, receiver, amount) where amount < 20"
         on = f"duckdb:{tmp_path / f'{number}.duckdb'}"
-        there = hb.Model(theory, address, on=on).infer(engine="mean-field", query="fraud")
-        rows = [row for row in chosen() if row[2] < 20]
-        here = hb.Model(theory, {"pays": rows}).infer(engine="mean-field", query="fraud")
+        there = hb.Model(theory, address, on=on).infer(engine="mean-field", **options)
         assert {r.atom: r.probability for r in there.rows()} == pytest.approx(
             {r.atom: r.probability for r in here.rows()}, abs=1e-6
         )
@@ -281,13 +281,13 @@ def test_a_query_of_a_theory_is_a_predicate(tmp_path: Path, made: Any) -> None:
 
 def test_a_query_on_a_database_finds_the_users_tables(tmp_path: Path) -> None:
     theory = hb.parse(VIEW + "\npredicate fraud(person)\n1.2: fraud(x) and pays(x, y, a) => fraud(y)")
-    path = in_duckdb(tmp_path / "bank.duckdb")
-    expected = hb.Model(theory, path).infer(engine="mean-field", query="fraud").to_dict()["marginals"]
+    path, options = in_duckdb(tmp_path / "bank.duckdb"), {"query": "fraud", "iterations": 3}
+    expected = hb.Model(theory, path).infer(engine="mean-field", **options).to_dict()["marginals"]
     for model in (
         hb.Model(theory, path, on=f"duckdb:{tmp_path / 'ours.duckdb'}"),
         hb.Model(theory, on=f"duckdb:{path}"),
     ):
-        found = model.infer(engine="mean-field", query="fraud").to_dict()["marginals"]
+        found = model.infer(engine="mean-field", **options).to_dict()["marginals"]
         assert [row["probability"] for row in found] == pytest.approx(
             [row["probability"] for row in expected], abs=1e-6
         )
