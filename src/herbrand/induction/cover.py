@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ class Errors:
     def total(self) -> int:
         return self.missed + self.wrong
 
-    @property
+    @cached_property
     def bits(self) -> float:
         others = self.examples - self.covered
         return float(error_bits(self.covered, self.wrong, others, self.missed))
