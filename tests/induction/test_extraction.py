@@ -139,7 +139,11 @@ def test_objects_in_very_many_facts_do_not_hide_the_rules_of_a_game() -> None:
     positive = np.array(
         [number == numbers[points[g, i]] for g in games for i, _ in players for number in numbers]
     )
-    found = search(Examples("next_score", rows, positive), database, Limits(beam=20, sample=100))
+    found = search(
+        Examples("next_score", rows, positive),
+        database,
+        Limits(beam=6, sample=100, effort=Effort(most=5_000)),
+    )
     assert (found.missed, found.wrong) == (0, 0)
     assert len(found.clauses) <= 4
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,12 +37,19 @@ def trained(kind: str, **options: Any) -> tasks.LearnedMachine | tasks.LearnedPo
     return tasks.train(Corridor, LESSONS, **options) if kind == "game" else tasks.train(TASK, PLAN, **options)
 
 
+@cache
+def kept(kind: str, seed: int) -> tuple[tasks.LearnedMachine | tasks.LearnedPolicy, list[object]]:
+    """What this seed learns, with its reports; no test changes it."""
+    reports: list[object] = []
+    return trained(kind, seed=seed, watch=reports.append), reports
+
+
 KINDS = pytest.mark.parametrize("kind", ["game", "worlds"])
 
 
 @KINDS
 def test_equal_seeds_give_equal_results(kind: str) -> None:
-    one, same, other = (trained(kind, seed=seed) for seed in (1, 1, 2))
+    (one, _), same, (other, _) = kept(kind, 1), trained(kind, seed=1), kept(kind, 3)
     assert torch.equal(weights(one), weights(same)) and not torch.equal(weights(one), weights(other))
 
 
@@ -56,7 +64,7 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(kind: str, tmp
             raise KeyboardInterrupt
 
     path = tmp_path / "run"
-    whole = trained(kind, seed=3, watch=(reports := []).append)
+    whole, reports = kept(kind, 3)
     stopped = trained(kind, seed=3, resume=path, watch=stops)
     assert len(seen) == 2 and "goes on from its last exam" in stopped.advice and not stopped.graduated
     assert not torch.equal(weights(stopped), weights(whole))
@@ -105,14 +113,15 @@ def test_time_ends_a_training_and_is_told(kind: str) -> None:
 
 @KINDS
 def test_the_end_of_a_plan_is_told(kind: str) -> None:
-    learned = trained(kind)
+    learned, _ = kept(kind, 1)
     assert "allow more by" in learned.advice and learned.advice.startswith(
         "stopped after 4 epochs" if kind == "game" else "stopped after 96 examples"
     )
 
 
 def test_a_policy_is_kept(tmp_path: Path) -> None:
-    learned = tasks.train(Corridor, LESSONS, seed=1)
+    learned, _ = kept("game", 1)
+    assert isinstance(learned, tasks.LearnedPolicy)
     learned.save(tmp_path / "policy")
     again = tasks.LearnedPolicy.load(tmp_path / "policy", Corridor)
     games = Corridor.draw(np.random.default_rng(0), 9, 6)
@@ -126,7 +135,7 @@ def test_a_policy_is_kept(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def learned() -> tasks.LearnedMachine:
     """A machine that graduates; no test changes it."""
-    return tasks.train(TASK, tasks.Plan(exam_worlds=(50, 10)), seed=0)
+    return tasks.train(TASK, tasks.Plan(exam_every=200, exam_worlds=(50, 10), rate=0.02), seed=0)
 
 
 def renamed(rng: np.random.Generator, worlds: int, size: int) -> dict[str, np.ndarray]:
@@ -188,9 +197,15 @@ def right_ways(predicates: dict[int, torch.Tensor]) -> torch.Tensor:
     return found
 
 
-def test_a_policy_that_is_a_rule_is_read_out_as_that_rule() -> None:
+@pytest.fixture(scope="module")
+def read_out() -> tasks.PolicyRules:
+    """Rules of the policy whose scores are told by hand."""
     rng, limits = np.random.default_rng(0), readout.effort(3_000)
-    found = policy_rules(Corridor, ByScores(right_ways), (6, 15), rng, 60, 40, limits, 0.5)  # type: ignore[arg-type]
+    return policy_rules(Corridor, ByScores(right_ways), (6, 15), rng, 60, 40, limits, 0.5)  # type: ignore[arg-type]
+
+
+def test_a_policy_that_is_a_rule_is_read_out_as_that_rule(read_out: tasks.PolicyRules) -> None:
+    found = read_out
     assert sorted(found.text.splitlines()) == [
         "go(x) :- right(x, y), here(y), before(z, y), out(z)",
         "go(x) :- right(y, x), here(y), before(y, z), out(z)",
@@ -198,15 +213,12 @@ def test_a_policy_that_is_a_rule_is_read_out_as_that_rule() -> None:
     assert found.agreement.perfect and found.perfect and len(found.played.solved) == 40
 
 
-def test_rules_play_what_they_derive() -> None:
+def test_rules_play_what_they_derive(read_out: tasks.PolicyRules) -> None:
     """Beside the scores told by hand, in every position of a corridor."""
-    clauses = policy_rules(
-        Corridor, ByScores(right_ways), (5, 6), np.random.default_rng(1), 30, 5, readout.effort(3_000), 0.5  # type: ignore[arg-type]
-    ).clauses  # fmt: skip
     pairs = np.array([(here, out) for here in range(7) for out in range(7) if here != out])
     games = Corridor(pairs[:, 0], pairs[:, 1], np.full(len(pairs), 7))
     task = tasks.Task("go", "go", 1, Corridor.vocabulary, two_steps, (5, 5), 5, 1)  # type: ignore[arg-type]
-    told = RulePolicy(task, clauses)(games)
+    told = RulePolicy(task, read_out.clauses)(games)
     assert torch.equal(told == 0, right_ways(games.predicates()) > 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -26,14 +27,14 @@ def ruin(school: Schooling) -> None:
             parameter.zero_()
 
 
-def taught(curriculum: Curriculum = LESSONS) -> Schooling:
+def taught() -> Schooling:
     """A school of one's own, at the end of the same lessons."""
-    return copy.deepcopy(_taught(curriculum))
+    return copy.deepcopy(_taught())
 
 
 @cache
-def _taught(curriculum: Curriculum) -> Schooling:
-    school = school_of("sorting", curriculum, seed=2)
+def _taught() -> Schooling:
+    school = school_of("sorting", LESSONS, seed=2)
     success = 0.0
     while success < 0.6:
         success = lessons(school, 1)[0].success
@@ -49,7 +50,8 @@ def test_a_ruined_policy_is_taken_back() -> None:
 
 
 def test_without_the_rule_it_stays_ruined() -> None:
-    school = taught(Curriculum(**{**vars(LESSONS), "ruined": 0.0}))
+    school = taught()
+    school.curriculum = replace(LESSONS, ruined=0.0)
     ruin(school)
     assert all(lesson.success < 0.5 for lesson in lessons(school, 2))
 
