@@ -69,8 +69,8 @@ class Tables:
 
     def once(self, call: Goal) -> Iterator[Goal]:
         for clause in self.clauses:
-            head, body = self.apart(clause)
-            if head[0] == call[0] and len(head) == len(call):
+            if clause[0][0] == call[0] and len(clause[0]) == len(call):
+                head, body = self.apart(clause)
                 values = unified(head[1:], call[1:], {})
                 for found in () if values is None else self.solved(body, values):
                     yield renamed((call[0], *(walked(term, found) for term in call[1:])))
