@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 
-def tries(most: int) -> int:
-    """How many random draws a law makes: ``most`` in `make check-all`, which draws others every time. A sixth
-    of them where the same are repeated, though eight where there are as many."""
-    return max(most // 6, min(most, 8)) if settings().derandomize else most
+def tries(most: int, few: int | None = None) -> int:
+    """How many random draws a law makes: ``most`` in `make check-all`, which draws others every time. Where
+    the same are repeated ``few``, for laws of which each draw takes a tenth of a second or more; a sixth
+    where no number is given, though eight where there are as many."""
+    if not settings().derandomize:
+        return most
+    return max(most // 6, min(most, 8)) if few is None else few
 
 
 def long(numbers: Iterable[Any], ordinary: int) -> list[Any]:

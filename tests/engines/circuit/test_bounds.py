@@ -19,6 +19,7 @@ from herbrand.engines.circuit.bounds import Cases
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.constraints import negated
 from herbrand.language.dialects import read_theory_text
+from tests.laws import tries
 
 
 @st.composite
@@ -45,7 +46,7 @@ def networks(draw: st.DrawFn) -> tuple[ChoiceConstraints, list[int]]:
     return made, [literal for literal in literals if literal >= 0]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50, 20), deadline=None)
 @given(st.data())
 def test_without_constraints_nothing_is_searched(data: st.DataObject) -> None:
     """Choices, gates over some of them, and weights that add up to something else: as a circuit has it."""
@@ -68,7 +69,7 @@ def test_without_constraints_nothing_is_searched(data: st.DataObject) -> None:
         assert found[1][told].tolist() == shares[told].tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300, 75), deadline=None)
 @given(st.data())
 def test_independent_gates_are_products(data: st.DataObject) -> None:
     """Gates over earlier literals, some of them required: as a circuit has it, where products are given."""
@@ -99,7 +100,7 @@ def test_independent_gates_are_products(data: st.DataObject) -> None:
         assert found[1][told] == pytest.approx(shares[told], abs=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150, 40), deadline=None)
 @given(networks())
 def test_bounds_hold_and_narrow(network: tuple[ChoiceConstraints, list[int]]) -> None:
     made, asked = network
@@ -126,7 +127,7 @@ def test_bounds_hold_and_narrow(network: tuple[ChoiceConstraints, list[int]]) ->
     assert cases.log_total == pytest.approx(total, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100, 30), deadline=None)
 @given(st.lists(st.floats(0.01, 0.99), min_size=3, max_size=8), st.randoms(use_true_random=False))
 def test_bounds_are_outward_to_the_last_bit(chances: list[float], random: random.Random) -> None:
     """Without evidence log Z is 0, and each choice has the probability that it was given."""
