@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -48,6 +49,20 @@ def atoms(*predicates: str) -> st.SearchStrategy[s.Atom]:
 def names_of(part: s.Atom | s.Comparison) -> set[str]:
     given = part.arguments if isinstance(part, s.Atom) else (part.left, part.right)
     return {term.name for term in given if isinstance(term, s.Variable) and not term.anonymous}
+
+
+@functools.cache
+def rows(name: str, most: int) -> st.SearchStrategy[set[Row]]:
+    """Some rows of a predicate."""
+    kinds = COLUMNS[name]
+    return st.sets(
+        st.tuples(*(st.sampled_from(TYPES[kind]) for kind in kinds)), max_size=most if kinds else 0
+    )
+
+
+@functools.cache
+def one_of(values: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
 
 
 @functools.cache
@@ -153,11 +168,9 @@ def programs(draw: st.DrawFn, weights: tuple[float, ...] = (0.5, 2.0, 3.0), nega
         for _ in range(draw(st.integers(0, 3)))
     ]
     facts: dict[str, dict[Row, float]] = {}
-    for name, kinds in COLUMNS.items():
-        rows = st.tuples(*(st.sampled_from(TYPES[kind]) for kind in kinds))
-        most = 5 if name in STATED else 1
-        chosen = draw(st.sets(rows, max_size=most if kinds else 0))
-        facts[name] = {row: draw(st.sampled_from(weights)) for row in sorted(chosen)}  # type: ignore[type-var]
+    for name in COLUMNS:
+        chosen = draw(rows(name, 5 if name in STATED else 1))
+        facts[name] = {row: draw(one_of(weights)) for row in sorted(chosen)}  # type: ignore[type-var]
     return Program(some, others, facts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from herbrand.engines.proof.recursion import LinearRecursion
 from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.parse import parse_formula
-from tests.engines.proof.programs import COLUMNS, EXAMPLES, TYPES, Program
+from tests.engines.proof.programs import COLUMNS, EXAMPLES, Program, one_of, rows
 from tests.engines.proof.roads import CHOICES, roads, taken
 from tests.engines.proof.test_against_proofs import plus, told
 from tests.engines.proof.test_single_proofs import proof_of
@@ -59,9 +60,9 @@ GOALS = (
 @st.composite
 def recursions(draw: st.DrawFn, weights: tuple[float, ...]) -> Program:
     """A predicate that calls itself at the ends, or at the beginnings, of clauses; and others that ask it."""
-    form = draw(st.sampled_from([ENDS, BEGINS]))
-    clauses = [BASE, form, *draw(st.lists(st.sampled_from([BASE, form]), max_size=2))]
-    chain = st.sampled_from(CHAINS)
+    form = draw(one_of((ENDS, BEGINS)))
+    clauses = [BASE, form, *draw(few_of((BASE, form)))]
+    chain = one_of(CHAINS)
     lower = [
         clause.format(
             chain_xy=draw(chain).format("x", "y"),
@@ -70,16 +71,21 @@ def recursions(draw: st.DrawFn, weights: tuple[float, ...]) -> Program:
         )
         for clause in clauses
     ]
-    upper = draw(st.lists(st.sampled_from(USES), max_size=2))
+    upper = draw(few_of(USES))
     facts: dict[str, dict[Row, float]] = {}
-    for name, kinds in COLUMNS.items():
-        possible = st.tuples(*(st.sampled_from(TYPES[kind]) for kind in kinds))
-        chosen = draw(st.sets(possible, max_size=7 if name in "efu" else 0)) if kinds else set()
-        facts[name] = {row: draw(st.sampled_from(weights)) for row in sorted(chosen)}  # type: ignore[type-var]
-    ruled = [_rule(text, draw(st.sampled_from([None, *weights]))) for text in lower]
+    for name in COLUMNS:
+        chosen = draw(rows(name, 7)) if name in "efu" else set()
+        facts[name] = {row: draw(one_of(weights)) for row in sorted(chosen)}  # type: ignore[type-var]
+    ruled = [_rule(text, draw(one_of((None, *weights)))) for text in lower]
     return Program(ruled, [_rule(text, None) for text in upper], facts)
 
 
+@cache
+def few_of(texts: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(texts), max_size=2)
+
+
+@cache
 def _rule(text: str, weight: float | None) -> s.Rule:
     (rule,) = hb.parse(text if weight is None else f"{text} @ {weight}").rules
     return rule
