@@ -19,6 +19,7 @@ from herbrand.engines.credal.proved_linear import least
 from herbrand.engines.highs import LinearProgram, Optimum
 from herbrand.errors import OutOfTimeError
 from tests.language.test_clock import Clock
+from tests.laws import long
 
 PAIRS = """
 type t = {"u", "v", "w"}
@@ -39,13 +40,14 @@ CHAIN = "P(e0) in [0.2, 0.7]\n" + "\n".join(f"P(e{i + 1} | e{i}) in [0.3, 0.6]" 
         (CHAIN, "P(e9 and not e3)", "ariel", {}),
     ],
 )
+@pytest.mark.parametrize("first", long([1, 3], 1))
 def test_a_search_without_time_is_wider_or_told(
-    text: str, query: str, engine: str, options: dict[str, str]
+    text: str, query: str, engine: str, options: dict[str, str], first: int
 ) -> None:
     model = hb.Model(hb.parse(text))
     (whole,) = model.bound(query, engine=engine, **options).rows()
     cut = 0
-    for seconds in range(1, 40, 2):
+    for seconds in range(first, 40, 4):
         budget = Budget(seconds=seconds, clock=Clock())
         try:
             found = model.bound(query, engine=engine, within=budget, **options)

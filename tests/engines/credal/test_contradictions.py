@@ -93,7 +93,7 @@ def test_the_filter_finds_what_is_needed(needed: set[int], count: int) -> None:
 
 @given(theories(most_atoms=3), st.integers(0, 9), st.integers(0, 9))
 @settings(
-    max_examples=tries(15),
+    max_examples=tries(15, 4),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

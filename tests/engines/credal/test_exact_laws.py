@@ -30,7 +30,10 @@ def hidden_network(kind: str, n: int, seed: int) -> tuple[Theory, np.ndarray]:
     return lcn(getattr(credal_networks, kind)(n, seed)), credal_networks.hidden_marginals(kind, n, seed)
 
 
-@pytest.mark.parametrize(("kind", "n"), [("polytree", 8), ("polytree", 12), ("dag", 8), ("dag", 10)])
+@pytest.mark.parametrize(
+    ("kind", "n"),
+    [("polytree", 8), ("polytree", 12), ("dag", 10), pytest.param("dag", 8, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("seed", long(range(2), 1))
 def test_a_hidden_distribution_lies_within(kind: str, n: int, seed: int) -> None:
     theory, marginals = hidden_network(kind, n, seed)

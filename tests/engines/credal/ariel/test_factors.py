@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import herbrand as hb
-from herbrand.engines.credal.ariel import factors, messages
+from herbrand.engines.credal.ariel import factors, message_part, messages
 from herbrand.engines.credal.ariel.factors import (
     Pairs,
     Programs,
@@ -30,7 +30,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Separation
 from herbrand.engines.credal.network import Network
 from tests.engines.credal.ariel.networks import independent
-from tests.laws import tries
+from tests.laws import long, tries
 
 some = settings(deadline=None, max_examples=tries(12))
 seeds = st.integers(0, 2**32 - 1)
@@ -161,8 +161,11 @@ def test_a_wide_conjunction_that_is_given(sign: str) -> None:
     assert (row.lower, row.upper) == pytest.approx(ends, abs=1e-6)
 
 
-def test_a_wide_sentence_that_cannot_hold_is_found() -> None:
-    names = [f"y{i:02}" for i in range(13)]
+@pytest.mark.parametrize("widest", long([9, factors.WIDEST], 1))
+def test_a_wide_sentence_that_cannot_hold_is_found(widest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (factors, message_part):
+        monkeypatch.setattr(module, "WIDEST", widest)
+    names = [f"y{i:02}" for i in range(widest + 1)]
     text = f"P({' or '.join(names)}) <= 0.2\nP(y03) >= 0.5\nP(z) <= 0.3"
     with pytest.raises(hb.HerbrandError) as raised:
         hb.Model(hb.parse(text)).bound(engine="ariel")

@@ -183,19 +183,19 @@ def check_hidden_products(count: int) -> None:
 
 
 def test_hidden_products_lie_inside() -> None:
-    check_hidden_products(40)
+    check_hidden_products(20)
 
 
 def test_tables_hold_their_closed_forms() -> None:
-    check_tables(150)
+    check_tables(75)
 
 
 def test_rare_evidence_holds_bayes_rule() -> None:
-    check_rare_evidence(100)
+    check_rare_evidence(50)
 
 
 def test_conjunctions_hold_products_and_frechets_bounds() -> None:
-    check_conjunctions(60)
+    check_conjunctions(30)
 
 
 @pytest.mark.slow
