@@ -71,9 +71,9 @@ class _Best(torch.autograd.Function):
 
 def _sum(addends: Sequence[torch.Tensor], place: Place, kept: bool) -> torch.Tensor:
     """Sum of the addends in a tile. Unless indices are ``kept``, the last object axis is outermost in memory,
-    which is faster to reduce."""
+    which is faster to reduce. ``torch.broadcast_shapes`` would import sympy, which takes half a second."""
     parts = [addend_at(addend, place, axis).unsqueeze(1 + axis) for axis, addend in enumerate(addends)]
-    shape = list(torch.broadcast_shapes(*(part.shape for part in parts)))
+    shape = list(torch.broadcast_tensors(*parts)[0].shape)
     shape[1] = place[1].stop - place[1].start
     if not kept:
         parts = [part.movedim(-2, 1) for part in parts]

@@ -619,11 +619,13 @@ def _is_traced(tensor: Tensor) -> bool:
 
 
 def _together(batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Common batch axes of all predicates' logits."""
-    if len(batches) == 1:
-        return next(iter(batches.values()))
+    """Common batch axes of all predicates' logits. ``torch.broadcast_shapes`` would import sympy, which takes
+    half a second; views of one number have the same shape and need no import."""
+    if len(batches) < 2:
+        return next(iter(batches.values()), ())
     try:
-        return tuple(torch.broadcast_shapes(*batches.values()))
+        number = torch.empty(())
+        return tuple(torch.broadcast_tensors(*(number.expand(axes) for axes in batches.values()))[0].shape)
     except RuntimeError:
         shown = ", ".join(f"{name} has {axes}" for name, axes in batches.items())
         raise UnsupportedError(
