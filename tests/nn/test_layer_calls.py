@@ -22,6 +22,8 @@ from torch.utils.data import DataLoader, Dataset
 
 import herbrand as hb
 from herbrand.errors import HerbrandError, UnsupportedError
+from tests.nn.test_query_layer_transforms import ASKED, scores
+from tests.nn.test_query_layer_transforms import layer as query_layer
 
 NAMES = ("a", "b", "c", "d")
 RULES = """\
@@ -275,6 +277,7 @@ def test_weights_are_written_in_their_own_precision(precision: torch.dtype) -> N
 
 def test_vmap_export_compile_and_bfloat16() -> None:
     layer = layer_of(typed(), observed=["e"]).float()
+    layer.iterations = 2
     logits = {name: table.float() for name, table in drawn(layer, 4).items()}
     facts = torch.randint(0, 2, (4, 4, 4), generator=torch.Generator().manual_seed(3)).float()
     expected = layer(logits, {"e": facts})
@@ -332,27 +335,31 @@ def test_settled_layers_refuse_transforms_and_can_be_compiled() -> None:
 
 
 class Examples(Dataset):
-    """Marginals made by workers of their own."""
+    """Marginals and answers made by workers of their own."""
 
-    def __init__(self, layer: hb.nn.LogicLayer) -> None:
-        self.layer = layer
+    def __init__(self) -> None:
+        self.marginals, self.answers = hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2), query_layer()
+        self.scores = scores(4)
 
     def __len__(self) -> int:
         return 4
 
-    def __getitem__(self, index: int) -> Tensor:
-        return self.layer({"s": torch.full((2,), float(index))})["s"].detach()
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        marginals = self.marginals({"s": torch.full((2,), float(index))})["s"]
+        return marginals.detach(), self.answers(ASKED, {"shows": self.scores[index]}).detach()
 
 
 SHORT = 'type t = {"a", "b"}\npredicate s(t)\n0.5: s(x) and s(y) where x != y\n'
 
 
 def test_workers_of_a_data_loader() -> None:
-    layer = hb.nn.LogicLayer(hb.Model(hb.parse(SHORT)), 2)
-    data = Examples(layer)
+    """One for both kinds of layers, since each process takes seconds to start."""
+    data = Examples()
     loader = DataLoader(data, batch_size=2, num_workers=1, multiprocessing_context="spawn")
-    found = torch.cat(list(loader))
-    assert torch.equal(found, torch.stack([data[i] for i in range(4)]))
+    marginals, answers = map(torch.cat, zip(*loader, strict=True))
+    expected = [*map(torch.stack, zip(*(data[i] for i in range(4)), strict=True))]
+    assert torch.equal(marginals, expected[0])
+    torch.testing.assert_close(answers, expected[1])
 
 
 def _trained(rank: int, file: str, results: str, processes: int) -> None:

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import herbrand as hb
+from tests.laws import tries
 
 TEXT = """\
 type n = {"a", "b"}
@@ -107,7 +108,7 @@ def test_threads_that_share_a_layer(algebra: str) -> None:
         return hb.nn.QueryLayer(model, "p(x, y)", neural=["e", "f"], algebra=algebra, depth=3)
 
     expected = [fresh()(asked, scores) for asked in questions]
-    for _ in range(8):
+    for _ in range(tries(8, 3)):
         shared, together = fresh(), Barrier(len(questions))
         layers = [shared, copy.deepcopy(shared), shared.with_goal("p(x, y)"), shared, pickled(shared)]
 

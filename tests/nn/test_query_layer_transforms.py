@@ -1,4 +1,4 @@
-"""The query layer under ``torch.func`` and ``torch.compile``, in workers, and its weights as a theory."""
+"""The query layer under ``torch.func`` and ``torch.compile``, and its weights as a theory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 import herbrand as hb
 from herbrand.errors import UnsupportedError
@@ -114,25 +113,6 @@ def test_where_nothing_is_proved_slopes_are_zero(asked: dict[str, list[str]]) ->
     found.sum().backward()
     assert table.grad is not None and not table.grad.any()
     assert all(weights.grad is not None and not weights.grad.any() for weights in sums.parameters())
-
-
-class Answers(Dataset):
-    """Answers made by workers of their own."""
-
-    def __init__(self) -> None:
-        self.layer, self.scores = layer(), scores(4)
-
-    def __len__(self) -> int:
-        return 4
-
-    def __getitem__(self, index: int) -> Tensor:
-        return self.layer(ASKED, {"shows": self.scores[index]}).detach()
-
-
-def test_workers_of_a_data_loader() -> None:
-    data = Answers()
-    loader = DataLoader(data, batch_size=2, num_workers=1, multiprocessing_context="spawn")
-    torch.testing.assert_close(torch.cat(list(loader)), torch.stack([data[i] for i in range(4)]))
 
 
 def test_weights_are_written_back() -> None:
