@@ -27,16 +27,21 @@ def attributions(
     """
     hard = [statement for statement in statements if isinstance(statement.weight, s.Hard)]
     texts = {next(iter(show_statement(statement))) for statement in statements if statement not in hard}
+    alone = _without_soft(universe)
+    added = [
+        (next(iter(show_statement(statement))), alone.weight_of_worlds([statement]))
+        for statement in statements
+        if statement not in hard
+    ]
+    added.append((SOFT, universe.weight_of_worlds([])))
+    possible = alone.weight_of_worlds(hard)
     rows = []
     for world in universe.worlds():
-        if Universe.log_weight(_without_soft(universe), world, hard) == -math.inf:
+        if possible(world) == -math.inf:
             continue
         parts = dict.fromkeys([*texts, SOFT], 0.0)
-        for statement in statements:
-            if statement not in hard:
-                text = next(iter(show_statement(statement)))
-                parts[text] += _without_soft(universe).log_weight(world, [statement])
-        parts[SOFT] += universe.log_weight(world, [])
+        for text, log_weight in added:
+            parts[text] += log_weight(world)
         rows.append((world[atom] == value, parts))
     unscaled = [next(iter(show_statement(statement))) for statement in whole or ()]
     unscaled += [SOFT] if whole is not None else []
