@@ -57,15 +57,15 @@ def test_formulas_that_tell_all_constants_apart_are_counted_one_by_one() -> None
     def posed(program: Program) -> int:
         return calls(lambda: problem_of(program, Evidence(program)))
 
-    few, many = named_apart(400), named_apart(800)
-    posed(few)
+    few, many = named_apart(200), named_apart(400)
+    posed(named_apart(12))
     assert posed(many) < 2.4 * posed(few)
 
 
 def test_regions_of_formulas_about_single_constants_are_made_one_by_one() -> None:
     engine = Regions(cost=64)
-    few, many = (named_apart(count) for count in (120, 240))
-    engine.prepare(few, Question(), Budget())
+    few, many = (named_apart(count) for count in (80, 160))
+    engine.prepare(named_apart(12), Question(), Budget())
     made = [calls(lambda program=p: engine.prepare(program, Question(), Budget())) for p in (few, many)]
     assert made[1] < 2.8 * made[0]
 

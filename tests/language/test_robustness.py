@@ -101,7 +101,7 @@ def test_tabs_keep_carets_in_place() -> None:
     assert message("\t1:\ta\t-> b").split("\n")[1:3] == ["   1: a -> b", "        ^^"]
 
 
-@pytest.mark.parametrize("count", long([201, 2_000, 10_000], 2))
+@pytest.mark.parametrize("count", long([201, 1_200, 2_000, 10_000], 2))
 @pytest.mark.parametrize(
     ("begin", "middle", "end"),
     [
@@ -130,7 +130,7 @@ def test_deep_nesting_is_refused_plainly(begin: str, middle: str, end: str, coun
 
 @pytest.mark.parametrize(
     "value",
-    ["+".join(["x"] * 5000), "-" * 3000 + "x", "abs(" * 3000 + "x" + ")" * 3000],
+    ["+".join(["x"] * 2000), "-" * 2000 + "x", "abs(" * 2000 + "x" + ")" * 2000],
     ids=["a sum", "minus", "a function"],
 )
 def test_values_that_are_nested_too_deep_are_refused_plainly(value: str) -> None:
@@ -225,12 +225,12 @@ def refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "count"),
     [
-        ("p(x\n", 10_000),
-        ("p([{((x\n", 5_000),
-        ("p(x) ~ 2 # wrong\n", 2_000),
-        ("p(1) ~ 2\n", 2_000),
-        ('p("x\n', 3_000),
-        (")\n", 2_000),
+        ("p(x\n", 4_000),
+        ("p([{((x\n", 2_000),
+        ("p(x) ~ 2 # wrong\n", 1_000),
+        ("p(1) ~ 2\n", 1_000),
+        ('p("x\n', 1_500),
+        (")\n", 1_000),
     ],
 )
 def test_many_mistakes_are_read_in_linear_time(line: str, count: int) -> None:
@@ -239,7 +239,7 @@ def test_many_mistakes_are_read_in_linear_time(line: str, count: int) -> None:
 
 
 def test_unclosed_brackets_before_one_plain_statement() -> None:
-    small, large = (calls(refused, "p(x\n" * count + "type t\n") for count in (500, 5_000))
+    small, large = (calls(refused, "p(x\n" * count + "type t\n") for count in (250, 2_500))
     assert large < 15 * small
 
 
@@ -255,17 +255,17 @@ def test_mistakes_are_shown_up_to_a_number_and_counted() -> None:
 
 
 def test_a_statement_over_many_lines() -> None:
-    long = "1: (a and\n# why\n\n" + "b and # so\n\n" * 25_000 + "c)\np(1)"
+    long = "1: (a and\n# why\n\n" + "b and # so\n\n" * 10_000 + "c)\np(1)"
     theory = parse_theory(long)
-    assert len(theory.formulas[0].formula.operands) == 25_002
-    comments = "1: a and\n" + "# a comment of some length, to be passed over\n" * 50_000 + "b"
+    assert len(theory.formulas[0].formula.operands) == 10_002
+    comments = "1: a and\n" + "# a comment of some length, to be passed over\n" * 20_000 + "b"
     assert len(parse_theory(comments).formulas) == 1
 
 
 def test_rules_are_read_in_linear_time() -> None:
     rules = "1.5: smokes(x) and friends(x, y) => smokes(y)\n"
     parse_theory(rules)
-    small, large = calls(parse_theory, rules * 100), calls(parse_theory, rules * 1_000)
+    small, large = calls(parse_theory, rules * 50), calls(parse_theory, rules * 500)
     assert large < 15 * small
 
 
@@ -288,11 +288,11 @@ def test_deep_questions_are_refused_in_linear_time(read: Callable[[str], object]
 
 
 def test_bulk_facts() -> None:
-    facts = "".join(f'friends("p{i}", "p{i * 7 % 9973}")\nage("p{i}", {i / 4})\n' for i in range(50_000))
+    facts = "".join(f'friends("p{i}", "p{i * 7 % 9973}")\nage("p{i}", {i / 4})\n' for i in range(20_000))
     theory = parse_theory(facts)
-    assert [rows.row_count for rows in theory.facts] == [50_000, 50_000]
+    assert [rows.row_count for rows in theory.facts] == [20_000, 20_000]
     assert calls(check, theory) < 1_000
-    assert show(theory).count("\n") >= 100_000
+    assert show(theory).count("\n") >= 40_000
 
 
 def test_threads_may_read_at_the_same_time() -> None:
