@@ -165,14 +165,14 @@ def test_a_training_goes_on_too(worlds: Path, tmp_path: Path, monkeypatch: pytes
     exams: list[int] = []
     run = Training.run
 
-    def three_exams(self: Training, seconds: float | None = None) -> Any:
-        for number, progress in zip(range(3), run(self), strict=False):
+    def one_exam(self: Training, seconds: float | None = None) -> Any:
+        for _, progress in zip(range(1), run(self), strict=False):
             exams.append(progress.examples)
             yield progress
-            if number == 0 and len(exams) == 1:
+            if len(exams) == 1:
                 raise Cut
 
-    monkeypatch.setattr(Training, "run", three_exams)
+    monkeypatch.setattr(Training, "run", one_exam)
 
     def induced() -> Any:
         return hb.induce(target="goes", worlds=worlds, budget=0.5, engine="nlm", resume=kept)
@@ -180,9 +180,9 @@ def test_a_training_goes_on_too(worlds: Path, tmp_path: Path, monkeypatch: pytes
     with pytest.raises(Cut):
         induced()
     found = induced()
-    assert exams == [200, 400, 600, 800] and found.examples == 800
+    assert exams == [200, 400] and found.examples == 400
     again = induced()
-    assert exams == [200, 400, 600, 800] and told(again) == told(found)
+    assert exams == [200, 400] and told(again) == told(found)
 
 
 def test_two_runs_keep_no_file_together(worlds: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import herbrand as hb
 from herbrand.errors import ContradictionError, FactsError
 from herbrand.language.parse import parse_formula
 from tests.engines.circuit.programs import random_program
-from tests.laws import long
+from tests.laws import long, tries
 from tests.oracles.choices import ChoiceWorlds, worlds_of
 
 MOST_WORLDS = 20_000
@@ -50,7 +50,8 @@ def world_count(worlds: ChoiceWorlds) -> float:
 
 @pytest.mark.parametrize("start", long([*range(0, 300, 50), *range(1000, 2500, 50)], 1))
 def test_random_programs(start: int) -> None:
-    assert sum(check(seed) for seed in range(start, start + 50)) >= 25
+    count = tries(50, 20)
+    assert sum(check(seed) for seed in range(start, start + count)) >= count // 2
 
 
 @pytest.mark.parametrize(

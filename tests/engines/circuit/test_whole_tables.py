@@ -222,7 +222,7 @@ def test_joins_beyond_the_time_or_the_memory_are_left_to_the_circuit(used: list[
     many = [(number,) for number in range(4_000)]
     model = hb.Model(hb.parse(text), {"odd": many})
     with pytest.raises(OutOfTimeError):
-        model.infer("q", time_limit=1)
+        model.infer("q", time_limit=0.3)
     with pytest.raises(BudgetError) as refused:
         model.infer("q", memory="64MB")
     assert "what can run it" not in str(refused.value), "no other engine draws choices"

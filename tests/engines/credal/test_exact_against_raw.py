@@ -19,7 +19,7 @@ from tests.oracles.credal import Network
 pytest.importorskip("pyscipopt")
 
 FEW = settings(
-    max_examples=tries(12),
+    max_examples=tries(12, 4),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

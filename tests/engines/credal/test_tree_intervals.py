@@ -186,7 +186,7 @@ def test_large_forests_are_exact_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     """Without a program for any atom, or a network taken apart atom by atom."""
     rng = np.random.default_rng(0)
     lines = ["predicate s(node)", 'P(s("n0")) in [0.2, 0.4]']
-    for node in range(1, 3000):
+    for node in range(1, 1000):
         parent = rng.integers(max(0, node - 40), node)
         for sign in ("", "not "):
             low, high = sorted(rng.uniform(0, 1, 2))
@@ -195,7 +195,7 @@ def test_large_forests_are_exact_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(exact, "ends_of", None)
     monkeypatch.setattr(NetworkQuestion, "part_of", None)
     found = model.bound()
-    assert found.engine == "exact" and found.guarantee == "exact" and len(found.lower) == 3000
+    assert found.engine == "exact" and found.guarantee == "exact" and len(found.lower) == 1000
     sound = model.bound(engine="ariel")
     assert found.lower == pytest.approx(sound.lower, abs=1e-6)
     assert found.upper == pytest.approx(sound.upper, abs=1e-6)

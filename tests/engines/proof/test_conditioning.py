@@ -12,7 +12,7 @@ from tests.engines.proof.uncertain_programs import MOST_WORLDS, Uncertain, count
 from tests.laws import tries
 
 QUICK = settings(
-    max_examples=tries(200),
+    max_examples=tries(200, 16),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

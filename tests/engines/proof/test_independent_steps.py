@@ -99,7 +99,7 @@ def count_worlds(rules: list[s.Rule], facts: Facts) -> int:
     return count
 
 
-@settings(deadline=None, max_examples=tries(600))
+@settings(deadline=None, max_examples=tries(600, 50))
 @given(programs())
 def test_as_the_walk_through_all_worlds(
     program: Program,

@@ -165,7 +165,8 @@ item(i) :- stock(i)
 )
 def test_a_test_binds_nothing(body: list[str], expected: dict[str, float]) -> None:
     """The variable of the head is bound by one atom, and tied to the others by a test alone."""
-    for order in itertools.permutations(body):
+    orders = list(itertools.permutations(body))
+    for order in orders[:: len(orders) // tries(len(orders), 24)]:
         model = hb.Model(hb.parse(f"{FACTS}cross(z) :- {', '.join(order)}"))
         for depth in (10, "fixpoint"):
             assert told(model.query("cross(z)", depth=depth)) == {(z,): n for z, n in expected.items()}

@@ -25,13 +25,14 @@ from herbrand.engines.regions.tables import summed
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from tests.engines.regions.monadic import theories
+from tests.laws import tries
 from tests.oracles.belief import Graph, ground_graph
 from tests.oracles.regions import Region, RegionGraph
 from tests.oracles.worlds import Universe, exact_answers
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=6,
+    max_examples=tries(6, 4),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

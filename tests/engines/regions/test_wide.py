@@ -23,11 +23,12 @@ from herbrand.errors import ContradictionError
 from herbrand.program.question import Question
 from tests.engines.estimates import cost_of
 from tests.engines.regions.monadic import theories
+from tests.laws import tries
 from tests.oracles.worlds import Universe
 
 generated = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=6,
+    max_examples=tries(6, 3),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

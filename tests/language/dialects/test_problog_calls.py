@@ -264,7 +264,7 @@ ABSENT = st.lists(st.one_of(GOALS, NEGATED), min_size=1, max_size=3).map(lambda 
 """Clauses of what no other one calls."""
 
 
-@settings(max_examples=tries(300))
+@settings(max_examples=tries(300, 40))
 @given(
     st.lists(st.one_of(st.tuples(HEADS, BODIES), ABSENT), min_size=1, max_size=5), st.sampled_from(["r", "q"])
 )
