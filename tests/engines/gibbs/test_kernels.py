@@ -256,7 +256,7 @@ def test_a_long_run_has_the_frequencies_of_the_worlds() -> None:
     model = hb.Model(hb.parse(text))
     state = started(text, seed=5, chains=2)
     assert state is not None
-    sweep_count, graph = 20_000, state.compiled.graph
+    sweep_count, graph = 6_000, state.compiled.graph
     seen = np.zeros(len(graph.unary), np.int64)
     uniforms = np.random.default_rng(6).random((sweep_count, len(state.network.state_counts)))
     sweeps(state.network, state.values[0], state.holding[0], uniforms, seen)

@@ -113,6 +113,7 @@ def _interrupted(pool: ThreadPoolExecutor, drawn: Callable[[int], object], chain
 
 
 def test_how_many_threads_there_are_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("herbrand.loops.MOST_PLAIN", -1.0)  # plain loops start none
     engine = Gibbs(samples=100, chains=5)
     many = stepped(engine, first_state(engine, program_of(), Question()), 3)
     monkeypatch.setattr("os.cpu_count", lambda: None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event
@@ -136,8 +137,8 @@ class Gibbs:
         )
 
     def step(self, state: GibbsState) -> GibbsState:
-        """Take one batch of sweeps with every chain, each in its own thread. If the time ends within a batch,
-        it is dropped."""
+        """Take one batch of sweeps with every chain, each in its own thread where loops are compiled. If the
+        time ends within a batch, it is dropped."""
         values, holding, counts = state.values.copy(), state.holding.copy(), state.counts.copy()
         blocks, cost = len(state.network.state_counts), operations(state.network)
         swept, at_once = chosen(sweeps, self.draws * cost), max(1, int(OPERATIONS_AT_ONCE / max(1.0, cost)))
@@ -155,18 +156,28 @@ class Gibbs:
                 swept(state.network, values[chain], holding[chain], random.random((rows, blocks)), seen)
             return seen
 
-        with ThreadPoolExecutor(min(self.chains, os.cpu_count() or 1)) as threads:
-            try:
-                for chain, seen in enumerate(threads.map(drawn, range(self.chains))):
-                    counts[chain, state.batch] = seen
-            except BaseException:
-                stopped.set()  # else this would wait for threads to finish their batch
-                raise
+        # threads of plain Python would only take turns, and starting them takes as long as a small batch
+        every = (
+            [drawn(chain) for chain in range(self.chains)]
+            if swept is sweeps
+            else self._in_threads(drawn, stopped)
+        )
+        for chain, seen in enumerate(every):
+            counts[chain, state.batch] = seen
         if stopped.is_set():
             if state.batch == -WARM_BATCHES:
                 raise self.budget.out_of_time()
             return state
         return replace(state, values=values, holding=holding, counts=counts, batch=state.batch + 1)
+
+    def _in_threads(self, drawn: Callable[[int], Array], stopped: Event) -> list[Array]:
+        """Call ``drawn`` for every chain, each in its own thread."""
+        with ThreadPoolExecutor(min(self.chains, os.cpu_count() or 1)) as threads:
+            try:
+                return list(threads.map(drawn, range(self.chains)))
+            except BaseException:
+                stopped.set()  # else this would wait for threads to finish their batch
+                raise
 
     def residual(self, state: GibbsState) -> float:
         """Share of the draws that are still to be made; above 1 while warming up."""
