@@ -117,12 +117,16 @@ class ChoiceWorlds:
             weight *= chance if world[atom] == value else 1 - chance
         return weight
 
+    @cached_property
+    def _underived(self) -> dict[GroundAtom, object]:
+        """The atoms of heads, as they are where nothing derives them."""
+        shapes = self.universe.predicates
+        derived = (atom for atom in self.universe.atoms() if atom[0] in self.heads)
+        return {atom: None if shapes[atom[0]][1] else False for atom in derived}
+
     def _world(self, base: World, model: Iterable[tuple[GroundAtom, object]]) -> World | None:
         """All atoms with their values; nothing where one has two."""
-        world = dict(base)
-        for atom in self.universe.atoms():
-            if atom[0] in self.heads:
-                world[atom] = None if self.universe.predicates[atom[0]][1] else False
+        world = {**base, **self._underived}
         for atom, value in model:
             if world[atom] not in (None, False, value):
                 return None

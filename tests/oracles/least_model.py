@@ -34,13 +34,15 @@ def least_model(
 
 def _conclusions(rule: s.Rule, known: Atoms, constants: Sequence[s.Value], places: Places) -> Atoms:
     negated = [part.operand for part in rule.body if isinstance(part, s.Not)]
-    parts = [rule.head, *(part for part in rule.body if not isinstance(part, s.Not))]
+    positive = [part for part in rule.body if not isinstance(part, s.Not)]
+    parts = [rule.head, *positive]
     names = _names(parts)
     found: Atoms = set()
     for values in itertools.product(*ranges(names, parts, constants, places)):
         binding = dict(zip(names, values, strict=True))
-        positive = all(_holds(part, binding, known) for part in rule.body if not isinstance(part, s.Not))
-        if positive and not any(_some(part, binding, known, constants, places) for part in negated):
+        if not all(_holds(part, binding, known) for part in positive):
+            continue
+        if not any(_some(part, binding, known, constants, places) for part in negated):
             found.add(_ground(rule.head, binding))
     return found
 

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -120,6 +121,12 @@ def drawn(dice: random.Random, forms: int = 1) -> Compared:
     return Compared(f"{left} {sign} {right}", sign, *values[form])
 
 
+@cache
+def weighted_worlds(base: str) -> list[tuple[World, float]]:
+    """Many theories have the same base."""
+    return worlds_of(hb.parse(base)).weighted
+
+
 def stated(
     seed: int, forms: int, bases: Sequence[str] = BASES
 ) -> tuple[str, list[tuple[Mapping[GroundAtom, object], float]]]:
@@ -135,9 +142,8 @@ def stated(
     per_x = compared.outside or form > 0
     lead = "hard" if weight is None else str(weight)
     text = f"{base}{lead}: {shape.format(compared.text)}\n"
-    worlds = worlds_of(hb.parse(base))
     weighted = []
-    for world, chance in worlds.weighted:
+    for world, chance in weighted_worlds(base):
         total = 0.0
         for x in PEOPLE if per_x else PEOPLE[:1]:
             told, s_holds = compared.holds(world, x), bool(world["s", (x,)])
@@ -202,7 +208,7 @@ def test_rules(seed: int) -> None:
     base += COST if seed >= 30 else ""
     base += "".join(f't("{p}")\n' for p in PEOPLE) + dice.choice(BASES) + "\n"
     text = f"{base}predicate many(t)\nmany(x) :- t(x), {compared.text}\n"
-    weighted = worlds_of(hb.parse(base)).weighted
+    weighted = weighted_worlds(base)
     whole = sum(w for _, w in weighted)
     for row in hb.Model(hb.parse(text)).infer("many(x)").rows():
         expected = sum(w for world, w in weighted if compared.holds(world, row.arguments[0])) / whole

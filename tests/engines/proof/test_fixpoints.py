@@ -19,7 +19,7 @@ from tests.engines.proof.test_against_proofs import told
 from tests.laws import tries
 
 quick = settings(
-    max_examples=tries(10),
+    max_examples=tries(10, 4),
     deadline=None,
     phases=[Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
