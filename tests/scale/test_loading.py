@@ -261,9 +261,9 @@ class TestGoingOn:
         made: list[str] = []
         make = DuckDB.make
 
-        def counted(self: DuckDB, table: str, query: str) -> None:
+        def counted(self: DuckDB, table: str, query: str, temporary: bool = False) -> None:
             made.append(table)
-            make(self, table, query)
+            make(self, table, query, temporary)
 
         with DuckDB() as database:
             with monkeypatch.context() as patch:
