@@ -102,6 +102,7 @@ class _Lowering:
         self._constants: dict[str, int] = {}
         self._same: Classes[str] = Classes()
         self._possible, self._merged = True, False
+        self._equated: set[str] = set()
 
     def clause(self) -> Clause | None:
         """The clause; ``None`` if the body cannot hold."""
@@ -119,7 +120,23 @@ class _Lowering:
         if self._merged:
             body = [renamed(part, self._same.leader) for part in body]
         names = tuple(map(self._same.leader, head))
+        if self._equated:
+            body += self._kept_apart(names, body)
         return Clause(self._head.predicate, names, tuple(body), self._types, self._constants, rule=rule)
+
+    def _kept_apart(self, head: Iterable[str], body: Iterable[Literal]) -> list[Literal]:
+        """A test for each variable of an equation that only absences have besides. It is not theirs alone, so
+        that it ranges over its type, while a variable that stands in an absence alone is any there."""
+        known = {*head, *self._constants}
+        absent: dict[str, None] = {}
+        for part in body:
+            if isinstance(part, Absence):
+                absent |= dict.fromkeys(part.arguments)
+            else:
+                known.update(part.arguments)
+        alone = (name for name in absent if name not in known)
+        equated = set(map(self._same.leader, self._equated))
+        return [Compared("=", name, name) for name in alone if name in equated]
 
     def _literals(self, literal: BodyLiteral) -> list[Literal]:
         match literal:
@@ -230,6 +247,7 @@ class _Lowering:
         raise AssertionError(part)
 
     def _merge(self, left: str, right: str) -> None:
+        self._equated |= {left, right}
         left, right = self._same.leader(left), self._same.leader(right)
         if left == right:
             return

@@ -159,6 +159,20 @@ def test_a_variable_that_no_atom_binds_ranges_over_its_type() -> None:
         model.query('e(x) and not q(x, y) and y != "a"')
 
 
+@pytest.mark.parametrize("equation", ["z = z", "z = y", "y = z, z = y", "y = z, not f(y)"])
+@pytest.mark.parametrize("of_choices", [False, True])
+def test_a_variable_of_an_equation_is_not_of_an_absent_atom_alone(equation: str, of_choices: bool) -> None:
+    """Some constant has no `e`; where nothing else has the variable, no constant has one."""
+    facts = "0.5 :: e(x)\nf(x) :- e(x)" if of_choices else 'e("a")\nf("a")'
+    declared = "".join(f"predicate {name}\n" for name in ("e(t)", "f(t)", "r", "s"))
+    text = f'type t = {{"a", "b", "c"}}\n{declared}{facts}\nr :- not e(z), {equation}\ns :- not e(z)'
+    model = hb.Model(hb.parse(text), closed=() if of_choices else ("e", "f"))
+    some, none = (7 / 8, 1 / 8) if of_choices else (1, 0)
+    found = model.infer(["r", "s"])
+    assert (found["r"], found["s"]) == pytest.approx((some, none))
+    assert told(model.query("r", algebra="probability")) == {(): pytest.approx(some)}
+
+
 def test_a_predicate_that_rests_on_its_own_negation_is_told() -> None:
     model = hb.Model(hb.parse('p(x) :- e(x), not q(x)\nq(x) :- e(x), p(x)\ne("a")'))
     with pytest.raises(LanguageError, match="<text>:1:15: p depends on its own negation"):
