@@ -101,8 +101,7 @@ class _Lowering:
             self._types |= variable_types([self._head, *self._body] if known else self._body, signature)
         self._constants: dict[str, int] = {}
         self._same: Classes[str] = Classes()
-        self._possible, self._merged = True, False
-        self._equated: set[str] = set()
+        self._possible, self._equated = True, set[str]()
 
     def clause(self) -> Clause | None:
         """The clause; ``None`` if the body cannot hold."""
@@ -117,10 +116,9 @@ class _Lowering:
     def _clause(self, head: Iterable[str], rule: Rule | None = None) -> Clause:
         """Head and body with merged variables replaced by their representative."""
         body = [part for literal in self._body for part in self._literals(literal)]  # type: ignore[arg-type]
-        if self._merged:
-            body = [renamed(part, self._same.leader) for part in body]
         names = tuple(map(self._same.leader, head))
         if self._equated:
+            body = [renamed(part, self._same.leader) for part in body]
             body += self._kept_apart(names, body)
         return Clause(self._head.predicate, names, tuple(body), self._types, self._constants, rule=rule)
 
@@ -251,7 +249,6 @@ class _Lowering:
         left, right = self._same.leader(left), self._same.leader(right)
         if left == right:
             return
-        self._merged = True
         if left in self._constants and right in self._constants:
             self._possible &= self._constants[left] == self._constants[right]
         elif left in self._constants:

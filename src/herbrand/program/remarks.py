@@ -81,7 +81,9 @@ def free_heads(theory: Theory) -> Iterator[str]:
         f"{written(name)} of {statement_text(rule)}"
         for rule in theory.rules
         if (names := free_variables(rule.head))
-        for name in names.keys() - free_names(rule.body)
+        for bound in [free_names(rule.body)]
+        for name in names
+        if name not in bound
     ]
     if found:
         yield (

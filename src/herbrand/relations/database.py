@@ -34,12 +34,8 @@ COPIES_EXPRESSIONS = "partial_aggregate_pushdown"
 """Optimizer of DuckDB that writes an expression of a nested query out again wherever it is used, which took
 seconds for the sum over factors of four atoms. It saves nothing where plans sum early themselves."""
 
-EMPTY_COLUMNS: Mapping[pa.DataType, str] = {
-    pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-}
-"""DuckDB's types for the columns of tables without rows."""
+NUMBERS: Mapping[pa.DataType, str] = {pa.int64(): "BIGINT", pa.int32(): "INT", pa.float64(): "DOUBLE"}
+"""Name of each type of numbers, in DuckDB and Spark."""
 
 
 class Database(ABC):
@@ -177,9 +173,9 @@ class DuckDB(Database):
                 other.close()
 
     def put(self, table: str, data: pa.Table, temporary: bool = False) -> None:
-        if not data.num_rows and all(kind in EMPTY_COLUMNS for kind in data.schema.types):
+        if not data.num_rows and all(kind in NUMBERS for kind in data.schema.types):
             # A query takes a quarter of the time of registering the data.
-            columns = (f"CAST(NULL AS {EMPTY_COLUMNS[one.type]}) AS {one.name}" for one in data.schema)
+            columns = (f"CAST(NULL AS {NUMBERS[one.type]}) AS {one.name}" for one in data.schema)
             self.make(table, f"SELECT {', '.join(columns)} LIMIT 0", temporary)
             return
         self.connection.register("given_data", data)
@@ -190,8 +186,7 @@ class DuckDB(Database):
 
     def keep(self, table: str, text: str) -> None:
         """Store a text by a query, as registering it as data would take several times as long."""
-        quoted = text.replace("'", "''")
-        self.make(table, f"SELECT '{quoted}' AS kept")
+        self.make(table, f"SELECT {self.dialect.text_value(text)} AS kept")
 
     def drop(self, table: str) -> None:
         self.run(f"DROP TABLE IF EXISTS {table}")

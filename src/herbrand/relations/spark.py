@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.files import written_whole
-from herbrand.relations.database import Database
+from herbrand.relations.database import NUMBERS, Database
 from herbrand.relations.dialects import SPARK
 from herbrand.relations.expression import too_large
 
@@ -65,7 +65,7 @@ class Spark(Database):
     ) -> None:
         """Create a table by applying a function to a query's rows on the executors; it returns
         rows of ``schema``."""
-        kinds = ", ".join(f"{field.name} {_kind(field.type)}" for field in schema)
+        kinds = ", ".join(f"{field.name} {NUMBERS[field.type]}" for field in schema)
         with _plain_errors(self.name):
             self._write(table, self._session.sql(query).mapInArrow(function, kinds))
 
@@ -145,11 +145,6 @@ def _schema(schema: pa.Schema) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema  # pyright: ignore[reportMissingImports]
 
     return from_arrow_schema(schema)
-
-
-def _kind(kind: pa.DataType) -> str:
-    """Spark's name of a type."""
-    return {pa.int64(): "BIGINT", pa.int32(): "INT", pa.float64(): "DOUBLE"}[kind]
 
 
 def _session(master: str, memory: int | None) -> Any:

@@ -288,7 +288,7 @@ def _body(
             finds.append(Find(name, slots.of_names(part.arguments)))
         elif not isinstance(part, Absence):
             checks.append(_check(part, slots.of_names(part.arguments), clause, facts))
-    slots.of_names(clause.head)
+    slots.of_names(clause.head)  # a variable that the head has too is no absent atom's own
     outside = len(slots.start)
     absences = [part for part in clause.body if isinstance(part, Absence)]
     absent = tuple([Find(part.predicate, slots.of_names(part.arguments)) for part in absences])
