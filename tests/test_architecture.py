@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "herbrand"
 
 FLOORS = [
-    "visible loops graphs quick_values deep_calls",
+    "visible loops graphs quick_values deep_calls background",
     "errors compiler",
     "extras",
     "files row_keys",

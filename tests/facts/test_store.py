@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from herbrand.background import Background
 from herbrand.facts import store as stores
 from herbrand.facts.column import filled
 from herbrand.facts.store import Store
@@ -110,8 +111,8 @@ class TestProgress:
         assert told == sorted(told) and all(0 <= share <= 1 for share in told)
 
     def test_the_end_of_a_query_is_told_however_soon_it_came(self, monkeypatch):
-        monkeypatch.setattr(stores._Outcome, "start", stores._Outcome.run)  # ended before it is looked at
-        monkeypatch.setattr(stores._Outcome, "is_alive", lambda _: False)
+        monkeypatch.setattr(Background, "start", Background.run)  # ended before it is looked at
+        monkeypatch.setattr(Background, "is_alive", lambda _: False)
         told: list[float] = []
         with Store() as store:
             store.stage("SELECT 1 AS c0", progress=told.append)

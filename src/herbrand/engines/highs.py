@@ -25,6 +25,8 @@ import numpy as np
 from highspy import Highs, HighsLp, HighsModelStatus, HighsVarType, MatrixFormat
 from scipy.sparse import csr_array, vstack
 
+from herbrand.background import Background
+
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
@@ -171,24 +173,15 @@ def _run(
 def _search(solver: Highs) -> None:
     """Run the solver in a thread of its own, which an interrupt leaves behind: Python handles a signal only
     between two steps of its main thread, and a search is one step of minutes."""
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            solver.run()
-        except BaseException as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    search = Background(solver.run)
+    search.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)
+        while search.is_alive():
+            search.join(0.1)
     except BaseException:
         del _own.solver  # it is still at work
         raise
-    for failure in failures:
-        raise failure
+    search.result()
 
 
 def _solver() -> Highs:

@@ -13,7 +13,6 @@ columns of one type, and the code of each cell is looked up by its hash: the fas
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from herbrand.background import Background
 from herbrand.extras import duckdb, pc
 from herbrand.facts.column import (
     ABSENT,
@@ -295,7 +295,7 @@ class Store:
         if progress is None:
             return self._execute(query, parameters, fetch)
         connection = self.connection  # opened by this thread: another could open it after an interruption
-        outcome = _Outcome(lambda: self._execute(query, parameters, fetch))
+        outcome = Background(lambda: self._execute(query, parameters, fetch))
         done = 0.0
         try:
             outcome.start()
@@ -322,24 +322,3 @@ class Store:
 def _seen(staged: Staged, columns: Sequence[int]) -> str:
     """SQL query of all cells of some columns, as column ``x``."""
     return " UNION ALL ".join(f"SELECT c{i} AS x FROM {staged.name}" for i in columns)
-
-
-class _Outcome(threading.Thread):
-    """A thread whose result or error can be fetched."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        super().__init__(daemon=True)
-        self._work = work
-        self._value: Any = None
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._value = self._work()
-        except BaseException as error:
-            self._error = error
-
-    def result(self) -> Any:
-        if self._error is not None:
-            raise self._error
-        return self._value
