@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import herbrand as hb
 from herbrand.language.dialects.benchmark import Benchmark
-from herbrand.language.syntax import FactRows, Theory
+from herbrand.language.syntax import FactRows
+from herbrand.language.theory import Theory
 
 Rows = Iterable[tuple[str, ...]]
 

@@ -21,7 +21,7 @@ import torch
 from herbrand.errors import HerbrandError
 from herbrand.induction.induce import induce
 from herbrand.language.parse import parse_theory
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("HERBRAND_DATA", HERE.parent.parent / "shared" / "data")) / "ilp" / "popper"

@@ -25,7 +25,7 @@ from herbrand.induction.examination import examine
 from herbrand.induction.extraction import extract, verify
 from herbrand.induction.machine import SPREAD
 from herbrand.induction.training import Plan, Training
-from herbrand.language.show import show
+from herbrand.language.theory import show
 from herbrand.tensor_files import read_tensors
 
 PLAN = Plan(rebuild_widest=True)

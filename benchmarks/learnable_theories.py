@@ -24,6 +24,7 @@ import pyarrow as pa
 import herbrand as hb
 from herbrand.language import syntax as s
 from herbrand.language.show import statement_text
+from herbrand.language.theory import Theory
 from herbrand.learning.learned import LearnedWeight, Learning
 from tests.oracles.likelihood import Key, Likelihood, likelihood
 from tests.oracles.worlds import GroundAtom, Universe, World
@@ -98,7 +99,7 @@ class Task:
     ``planted`` [key]: the weights under which the worlds were drawn.
     """
 
-    theory: s.Theory
+    theory: Theory
     universe: Universe
     worlds: tuple[Labels, ...]
     targets: tuple[str, ...]
@@ -171,7 +172,7 @@ def drawn_task(dice: random.Random, kinds: Sequence[str], worlds: int = 2) -> Ta
 
 
 def drawn_worlds(
-    dice: random.Random, universe: Universe, theory: s.Theory, weights: np.ndarray, count: int
+    dice: random.Random, universe: Universe, theory: Theory, weights: np.ndarray, count: int
 ) -> list[World]:
     """Worlds by their probabilities under these weights, all of which are added up."""
     keys = keys_of(universe, theory)
@@ -182,7 +183,7 @@ def drawn_worlds(
     return [allowed[i] for i in dice.choices(range(len(allowed)), chances.tolist(), k=count)]
 
 
-def keys_of(universe: Universe, theory: s.Theory) -> list[Key]:
+def keys_of(universe: Universe, theory: Theory) -> list[Key]:
     """Every number that the theory has to learn: its statement's number among the weighted, its constants."""
     weighted = [f for f in theory.formulas if not isinstance(f.weight, s.Hard)]
     found: list[Key] = []
@@ -194,7 +195,7 @@ def keys_of(universe: Universe, theory: s.Theory) -> list[Key]:
     return found
 
 
-def _allowed(universe: Universe, theory: s.Theory) -> Iterator[World]:
+def _allowed(universe: Universe, theory: Theory) -> Iterator[World]:
     """The worlds in which hard statements hold, in the oracle's order."""
     hard = [f for f in theory.formulas if isinstance(f.weight, s.Hard)]
     log_weight = universe.weight_of_worlds(hard)
@@ -220,7 +221,7 @@ def _universe_of(dice: random.Random, names: Iterable[str]) -> Universe | None:
     return universe if fits else None
 
 
-def _theory(dice: random.Random, universe: Universe, names: tuple[str, ...], tied: bool) -> s.Theory:
+def _theory(dice: random.Random, universe: Universe, names: tuple[str, ...], tied: bool) -> Theory:
     def about(table: Mapping[str, tuple[str, ...]]) -> list[str]:
         return [line for about, lines in table.items() if {*about.split()} <= {*names} for line in lines]
 

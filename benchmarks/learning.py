@@ -28,7 +28,8 @@ from benchmarks.labelled_worlds import CORA, UW_CSE, query_indices
 from benchmarks.measurement import seconds
 from benchmarks.published_data import DATA
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
-from herbrand.language.syntax import FactRows, Learned, Statement, Theory, WeightedFormula
+from herbrand.language.syntax import FactRows, Learned, Statement, WeightedFormula
+from herbrand.language.theory import Theory
 from herbrand.learning.climbing import Penalty, Slope, climb
 from herbrand.learning.conditionals import Conditionals
 from herbrand.learning.learned import Learning

@@ -20,7 +20,8 @@ from benchmarks.labelled_worlds import KINSHIP, UW_CSE
 from benchmarks.published_data import DATA
 from herbrand.answers.marginals import Marginals
 from herbrand.language.dialects.benchmark import Benchmark, read_benchmark
-from herbrand.language.syntax import Learned, Theory, WeightedFormula
+from herbrand.language.syntax import Learned, WeightedFormula
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import method_named

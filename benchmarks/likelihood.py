@@ -18,7 +18,7 @@ import herbrand as hb
 from benchmarks.learnable_theories import KINDS, Task, drawn_task
 from benchmarks.published_data import DATA
 from herbrand.language.dialects.benchmark import read_benchmark
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.learned import LearnedWeight
 from tests.oracles.likelihood import highest
 

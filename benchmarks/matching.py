@@ -26,7 +26,7 @@ import herbrand as hb
 from benchmarks.measurement import Measurement, race, table
 from benchmarks.peers import run_peer
 from herbrand.errors import ContradictionError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.reports.metrics import average_precision
 
 SIDES = (50, 100, 200)

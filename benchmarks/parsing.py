@@ -15,7 +15,7 @@ import herbrand.language
 from benchmarks.measurement import Measurement, race
 from herbrand.language.check import check
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
+from herbrand.language.theory import show
 
 RULE_BYTES = 1_000_000
 FACT_COUNT = 1_000_000

@@ -30,7 +30,7 @@ from herbrand.induction.evaluation import ANY, Clause
 from herbrand.induction.layer import LogicUnit
 from herbrand.induction.machine import WIDEST, LogicMachine, Predicates
 from herbrand.induction.tiles import fill_diagonals
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.induction.rule_clauses import clause_of
 
 SHARP = 40.0

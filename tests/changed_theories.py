@@ -12,13 +12,14 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 
 Change = Callable[[s.WeightedFormula], Sequence[s.WeightedFormula]]
 
 
 def renamed(
-    theory: s.Theory, predicates: Mapping[str, str] = {}, constants: Mapping[s.Value, s.Value] = {}
-) -> s.Theory:
+    theory: Theory, predicates: Mapping[str, str] = {}, constants: Mapping[s.Value, s.Value] = {}
+) -> Theory:
     """Other names everywhere, in declarations and rows of facts too."""
 
     def value(old: s.Value) -> s.Value:
@@ -43,18 +44,18 @@ def renamed(
                 return type(part)(**told)
         return part
 
-    return s.Theory(tuple(map(new, theory.statements)))
+    return Theory(tuple(map(new, theory.statements)))
 
 
-def shuffled(theory: s.Theory, seed: int) -> s.Theory:
+def shuffled(theory: Theory, seed: int) -> Theory:
     """Statements in another order; the declarations of types stay, since theirs is that of the constants."""
     types = [x for x in theory.statements if isinstance(x, s.TypeDeclaration)]
     others = [x for x in theory.statements if not isinstance(x, s.TypeDeclaration)]
     random.Random(seed).shuffle(others)
-    return s.Theory((*types, *others))
+    return Theory((*types, *others))
 
 
-def rewritten(theory: s.Theory, change: Change) -> s.Theory:
+def rewritten(theory: Theory, change: Change) -> Theory:
     """Each weighted formula with a number for its weight changed into others."""
     statements: list[s.Statement] = []
     for statement in theory.statements:
@@ -62,7 +63,7 @@ def rewritten(theory: s.Theory, change: Change) -> s.Theory:
             statements += change(statement)
         else:
             statements.append(statement)
-    return s.Theory(tuple(statements))
+    return Theory(tuple(statements))
 
 
 def in_halves(old: s.WeightedFormula) -> Sequence[s.WeightedFormula]:

@@ -7,6 +7,7 @@ import functools
 from hypothesis import strategies as st
 
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import Universe
 
 PREDICATES = {
@@ -115,7 +116,7 @@ def _free(formula: s.Formula) -> list[str]:
 
 
 @st.composite
-def models(draw: st.DrawFn, hard: bool = False) -> tuple[s.Theory, Universe]:
+def models(draw: st.DrawFn, hard: bool = False) -> tuple[Theory, Universe]:
     """A theory with declarations, facts and weighted formulas, and the same universe for the oracle."""
     weighted = draw(st.lists(statements(), min_size=1, max_size=3))
     if hard and draw(st.booleans()):
@@ -163,4 +164,4 @@ def models(draw: st.DrawFn, hard: bool = False) -> tuple[s.Theory, Universe]:
             for n, (types, values) in PREDICATES.items()
         ),
     )
-    return s.Theory((*declared, *facts, *weighted)), universe
+    return Theory((*declared, *facts, *weighted)), universe

@@ -14,7 +14,7 @@ from herbrand.induction.database import Database, World
 from herbrand.induction.evaluation import Clause, evaluated
 from herbrand.induction.given_worlds import GivenWorld, read_worlds
 from herbrand.induction.induce import Induced, induce
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from herbrand.language.drawing import drawn as draw
     from herbrand.language.files import formatted, formatted_file, read, written, written_facts
     from herbrand.language.parse import parse_theory as parse
-    from herbrand.language.show import show
+    from herbrand.language.theory import show
     from herbrand.model import Model
     from herbrand.reports.compare import compare
     from herbrand.reports.lint import lint
@@ -74,7 +74,7 @@ _HOMES = {
     "mine": ("herbrand.induction.mine", "mine"),
     "conclude": ("herbrand.induction.saved_machine", "conclude"),
     "draw": ("herbrand.language.drawing", "drawn"),
-    "show": ("herbrand.language.show", "show"),
+    "show": ("herbrand.language.theory", "show"),
 }
 
 

@@ -37,7 +37,8 @@ from herbrand.language.names import moment, shown_name
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Learned, PredicateDeclaration, Theory, Value
+from herbrand.language.syntax import Learned, PredicateDeclaration, Value
+from herbrand.language.theory import Theory
 from herbrand.model import Model
 from herbrand.options.keywords import InferOptions, LearnOptions
 from herbrand.options.kinds import Flag, Text

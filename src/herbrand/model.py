@@ -37,9 +37,9 @@ from herbrand.language.syntax import (
     Bound,
     Query,
     Rule,
-    Theory,
     Value,
 )
+from herbrand.language.theory import Theory
 from herbrand.options.kinds import Text, check_functions, texts
 from herbrand.options.table import COMMANDS, check, options_of, refuse_unknown
 from herbrand.program.dependencies import Depth, refuse_resting, refuse_weighted

@@ -24,7 +24,7 @@ from IPython.display import Pretty, display
 from herbrand.errors import FactsError, HerbrandError, nearest
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.parse import parse_theory
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.model import Model
 from herbrand.options.kinds import Flag, Kind, Name, Number, Texts, Whole
 from herbrand.options.table import Option, options_of

@@ -15,7 +15,7 @@ from herbrand.answers.bindings import Bindings
 from herbrand.answers.explanation import Explanation, Reason
 from herbrand.answers.guarantee import Guarantee, Status
 from herbrand.answers.marginals import Marginals
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.learned import LearnedWeight, Learning
 from tests.conftest import Outcome
 

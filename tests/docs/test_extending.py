@@ -27,7 +27,8 @@ from herbrand.facts.source import fact_sources
 from herbrand.language.dialects import DIALECTS
 from herbrand.language.dialects import register as register_dialect
 from herbrand.language.show import show_formula
-from herbrand.language.syntax import Atom, Formula, Theory
+from herbrand.language.syntax import Atom, Formula
+from herbrand.language.theory import Theory
 from herbrand.serving.projects import kind_of
 from tests.conftest import ROOT, Outcome
 from tests.engines.estimates import told_by

@@ -9,7 +9,7 @@ import pytest
 from herbrand.errors import LanguageError
 from herbrand.language.check import check, check_all
 from herbrand.language.parse import parse_theory, read_theory
-from herbrand.language.show import show
+from herbrand.language.theory import show
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")

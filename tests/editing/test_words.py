@@ -16,13 +16,13 @@ from herbrand.language.syntax import (
     Constant,
     Formula,
     Rule,
-    Theory,
     ValueIs,
     Variable,
     WeightedFormula,
     leaf_terms,
     walk,
 )
+from herbrand.language.theory import Theory
 from tests.conftest import ROOT
 
 THEORIES = sorted((ROOT / "examples").rglob("*.hb"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import GroundAtom, Universe
 
 Predicates = dict[str, tuple[tuple[str, ...], tuple[str, ...] | None]]

@@ -11,6 +11,7 @@ import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.worlds import Universe, exact_answers, free_names
 from tests.program_generators import anchored, models
@@ -24,7 +25,7 @@ generated = settings(
 every_engine = pytest.mark.parametrize("engine", ["exact", "lifted"])
 
 
-def assert_exact(engine: str, theory: s.Theory, universe: Universe) -> None:
+def assert_exact(engine: str, theory: Theory, universe: Universe) -> None:
     log_z, marginals, _ = exact_answers(universe, theory.formulas)
     if log_z == -math.inf:
         with pytest.raises(ContradictionError):
@@ -43,7 +44,7 @@ def assert_exact(engine: str, theory: s.Theory, universe: Universe) -> None:
 @every_engine
 @generated
 @given(model=models(hard=True))
-def test_partition_and_marginals(engine: str, model: tuple[s.Theory, Universe]) -> None:
+def test_partition_and_marginals(engine: str, model: tuple[Theory, Universe]) -> None:
     assert_exact(engine, *model)
 
 
@@ -51,14 +52,14 @@ def test_partition_and_marginals(engine: str, model: tuple[s.Theory, Universe]) 
 @every_engine
 @settings(generated, max_examples=2000)
 @given(model=models(hard=True))
-def test_partition_and_marginals_at_length(engine: str, model: tuple[s.Theory, Universe]) -> None:
+def test_partition_and_marginals_at_length(engine: str, model: tuple[Theory, Universe]) -> None:
     assert_exact(engine, *model)
 
 
 @every_engine
 @generated
 @given(model=models(hard=True), query=anchored)
-def test_probability_of_any_formula(engine: str, model: tuple[s.Theory, Universe], query: s.Formula) -> None:
+def test_probability_of_any_formula(engine: str, model: tuple[Theory, Universe], query: s.Formula) -> None:
     theory, universe = model
     names = sorted(set(free_names(query)))
     closed = s.Exists(tuple(map(s.Variable, names)), query) if names else query

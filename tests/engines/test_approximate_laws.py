@@ -16,6 +16,7 @@ from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.errors import HerbrandError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests import changed_theories as changed
 from tests.engines.belief.theories import grounded, symmetric
 from tests.laws import tries
@@ -26,13 +27,13 @@ few = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-Rewording = Callable[[s.Theory], s.Theory]
+Rewording = Callable[[Theory], Theory]
 PREDICATES = {"p": "z", "q": "y", "f": "h", "g": "e", "area": "place"}
 CONSTANTS: dict[s.Value, s.Value] = {f"c{number}": f"k{9 - number}" for number in range(5)}
 """Names that sort the other way around."""
 
 
-def by_other_names(told: s.Theory) -> s.Theory:
+def by_other_names(told: Theory) -> Theory:
     return changed.renamed(told, PREDICATES, CONSTANTS)
 
 
@@ -51,7 +52,7 @@ REWORDINGS: dict[str, Rewording] = {
 }
 
 
-def answered(told: s.Theory, engine: str) -> Marginals | None:
+def answered(told: Theory, engine: str) -> Marginals | None:
     """The answer where one is given and has come to rest."""
     try:
         answer = hb.Model(told).infer(engine=engine, iterations=500, memory="1GB")
@@ -74,7 +75,7 @@ def by_atom(answer: Marginals, renamed: bool = False) -> dict[object, float]:
     }
 
 
-def assert_unmoved(told: s.Theory, engine: str, name: str) -> None:
+def assert_unmoved(told: Theory, engine: str, name: str) -> None:
     before = answered(told, engine)
     assume(before is not None and before.guarantee is not Guarantee.EXACT)
     assert before is not None
@@ -87,7 +88,7 @@ def assert_unmoved(told: s.Theory, engine: str, name: str) -> None:
 
 @few
 @given(symmetric(), st.sampled_from(["bp", "regions"]), st.sampled_from(sorted(REWORDINGS)))
-def test_other_words_change_no_approximation(told: s.Theory, engine: str, name: str) -> None:
+def test_other_words_change_no_approximation(told: Theory, engine: str, name: str) -> None:
     assert_unmoved(told, engine, name)
 
 
@@ -96,5 +97,5 @@ def test_other_words_change_no_approximation(told: s.Theory, engine: str, name: 
 @pytest.mark.parametrize("name", REWORDINGS)
 @settings(few, max_examples=150)
 @given(st.one_of(symmetric(hard=True), grounded().map(lambda model: model[0])))
-def test_at_length(name: str, engine: str, told: s.Theory) -> None:
+def test_at_length(name: str, engine: str, told: Theory) -> None:
     assert_unmoved(told, engine, name)

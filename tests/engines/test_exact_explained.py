@@ -14,7 +14,8 @@ import herbrand as hb
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import with_terms
 from herbrand.language.show import show_atom, show_statement
-from herbrand.language.syntax import Constant, Hard, Theory
+from herbrand.language.syntax import Constant, Hard
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.attribution import SOFT, attributions
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import herbrand as hb
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.worlds import Universe, chosen_world
 from tests.program_generators import DOMAINS, models
@@ -24,7 +24,7 @@ generated = settings(
 
 @generated
 @given(models(hard=True))
-def test_most_probable_world(model: tuple[s.Theory, Universe]) -> None:
+def test_most_probable_world(model: tuple[Theory, Universe]) -> None:
     theory, universe = model
     best = max(map(universe.weight_of_worlds(theory.formulas), universe.worlds()))
     assume(best > -math.inf)

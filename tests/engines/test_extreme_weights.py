@@ -13,7 +13,8 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import LanguageError
-from herbrand.language.syntax import Hard, Theory, WeightedFormula
+from herbrand.language.syntax import Hard, WeightedFormula
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import Universe, exact_answers
 
 VOCABULARY = 'type t = {"a", "b"}\npredicate p(t)\npredicate q(t)\npredicate r\n'

@@ -18,6 +18,7 @@ from herbrand.language import syntax as s
 from herbrand.language.parse import parse_formula
 from herbrand.language.scope import Renaming, free_variables, with_terms
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from herbrand.program.ground import ground
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import anchored, models
@@ -42,7 +43,7 @@ def chosen(universe: Universe, asked: s.Formula) -> list[s.Formula]:
     ]
 
 
-def assert_rows(model: tuple[s.Theory, Universe], asked: s.Formula, engine: str, **options: Any) -> None:
+def assert_rows(model: tuple[Theory, Universe], asked: s.Formula, engine: str, **options: Any) -> None:
     theory, universe = model
     closed = chosen(universe, asked)
     log_z, _, expected = exact_answers(universe, theory.formulas, closed)
@@ -64,7 +65,7 @@ def assert_rows(model: tuple[s.Theory, Universe], asked: s.Formula, engine: str,
 @pytest.mark.parametrize("engine", TAKE_FORMULAS)
 @quick
 @given(models(hard=True), anchored)
-def test_every_instance_has_a_row(engine: str, model: tuple[s.Theory, Universe], asked: s.Formula) -> None:
+def test_every_instance_has_a_row(engine: str, model: tuple[Theory, Universe], asked: s.Formula) -> None:
     assert_rows(model, asked, engine)
 
 
@@ -72,7 +73,7 @@ def test_every_instance_has_a_row(engine: str, model: tuple[s.Theory, Universe],
 @pytest.mark.parametrize("engine", TAKE_FORMULAS)
 @settings(quick, max_examples=300)
 @given(models(hard=True), anchored)
-def test_every_instance_at_length(engine: str, model: tuple[s.Theory, Universe], asked: s.Formula) -> None:
+def test_every_instance_at_length(engine: str, model: tuple[Theory, Universe], asked: s.Formula) -> None:
     assert_rows(model, asked, engine)
 
 

@@ -15,6 +15,7 @@ from herbrand.engines.elimination import Elimination
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.worlds import Universe
 from tests.program_generators import anchored, models
@@ -27,14 +28,14 @@ generated = settings(
 )
 
 
-def shares(theory: s.Theory, asked: list[str]) -> list[float]:
+def shares(theory: Theory, asked: list[str]) -> list[float]:
     return [row.probability for row in hb.Model(theory).infer(asked, engine="exact").rows()]
 
 
 @generated
 @given(models(hard=True), anchored, anchored)
 def test_together_by_halves_and_alone(
-    model: tuple[s.Theory, Universe], one: s.Formula, other: s.Formula
+    model: tuple[Theory, Universe], one: s.Formula, other: s.Formula
 ) -> None:
     """Whatever the formulas are, and however many eliminations it takes."""
     theory, asked = model[0], [show_formula(one), show_formula(other)]

@@ -11,6 +11,7 @@ import herbrand as hb
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import GroundAtom, Universe, free_names
 from tests.program_generators import PREDICATES, anchored, models
 
@@ -31,7 +32,7 @@ def world_of(universe: Universe, answer: hb.Marginals) -> dict[GroundAtom, objec
     return world
 
 
-def assert_holds_there(theory: s.Theory, universe: Universe, query: s.Formula, engine: str) -> None:
+def assert_holds_there(theory: Theory, universe: Universe, query: s.Formula, engine: str) -> None:
     names = sorted(set(free_names(query)))
     closed = s.Exists(tuple(map(s.Variable, names)), query) if names else query
     if isinstance(closed, s.Atom):  # an atom by itself is no formula to be asked
@@ -50,12 +51,12 @@ def assert_holds_there(theory: s.Theory, universe: Universe, query: s.Formula, e
 @pytest.mark.parametrize("engine", GIVE_WORLDS)
 @generated
 @given(models(), anchored)
-def test_any_formula(engine: str, model: tuple[s.Theory, Universe], query: s.Formula) -> None:
+def test_any_formula(engine: str, model: tuple[Theory, Universe], query: s.Formula) -> None:
     """Theories without weights are the worst: every world is a most probable one."""
     theory, universe = model
     kept = tuple(statement for statement in theory.statements if statement not in theory.formulas)
     assert_holds_there(theory, universe, query, engine)
-    weightless = s.Theory((*kept, s.WeightedFormula(0.0, theory.formulas[0].formula)))
+    weightless = Theory((*kept, s.WeightedFormula(0.0, theory.formulas[0].formula)))
     assert_holds_there(weightless, universe, query, engine)
 
 
@@ -63,7 +64,7 @@ def test_any_formula(engine: str, model: tuple[s.Theory, Universe], query: s.For
 @pytest.mark.parametrize("engine", GIVE_WORLDS)
 @settings(generated, max_examples=300)
 @given(models(hard=True), anchored)
-def test_any_formula_at_length(engine: str, model: tuple[s.Theory, Universe], query: s.Formula) -> None:
+def test_any_formula_at_length(engine: str, model: tuple[Theory, Universe], query: s.Formula) -> None:
     assert_holds_there(*model, query, engine)
 
 

@@ -20,7 +20,8 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
-from herbrand.language.syntax import Hard, Theory, WeightedFormula
+from herbrand.language.syntax import Hard, WeightedFormula
+from herbrand.language.theory import Theory
 from tests.engines.hard_structures import structures
 from tests.laws import tries
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers

@@ -20,6 +20,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import ContradictionError, HerbrandError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests import changed_theories as changed
 from tests.oracles.worlds import Universe, exact_answers
 from tests.program_generators import PREDICATES, models
@@ -31,7 +32,7 @@ random_theories = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 Key = tuple[str | None, tuple[s.Value, ...], object]
-Drawn = tuple[s.Theory, Universe]
+Drawn = tuple[Theory, Universe]
 NO_WORLD, NOT_EXACT = "no world", "not exact"
 CAN_BE_EXACT = ["exact", "lifted", "regions", "bp"]
 SAME: dict[str, changed.Change] = {
@@ -58,7 +59,7 @@ CONSTANTS: dict[s.Value, s.Value] = {
 NAMES = {"p": "not", "q": "exists", "f": "ünder score", "g": "P", "rain": "true", "area": "type"}
 
 
-def answered(theory: s.Theory, engine: str, **options: Any) -> Marginals | str:
+def answered(theory: Theory, engine: str, **options: Any) -> Marginals | str:
     """The answer where it is exact; else that no world is left, or that no exact answer is given."""
     try:
         answer = hb.Model(theory).infer(engine=engine, **options)
@@ -95,8 +96,8 @@ def assert_same(
         assert two.log_partition == pytest.approx(factor * one.log_partition + shift, abs=1e-8)
 
 
-def with_another(theory: s.Theory, *statements: s.Statement) -> s.Theory:
-    return s.Theory((*theory.statements, *statements))
+def with_another(theory: Theory, *statements: s.Statement) -> Theory:
+    return Theory((*theory.statements, *statements))
 
 
 def said_another_way(drawn: Drawn, engine: str, data: st.DataObject) -> None:
@@ -170,7 +171,7 @@ def evidence_is_evidence_however_it_is_given(drawn: Drawn, engine: str, data: st
     for found in (
         answered(with_another(theory, row), engine),
         answered(with_another(theory, hard), engine),
-        answered(theory, engine, given=hb.show(s.Theory((row,))).strip()),
+        answered(theory, engine, given=hb.show(Theory((row,))).strip()),
     ):
         assert (found == NO_WORLD) == (log_z == -math.inf) or found == NOT_EXACT
         if isinstance(found, Marginals):
@@ -185,8 +186,8 @@ def an_opinion_is_a_weight(drawn: Drawn, engine: str, data: st.DataObject) -> No
     bare = [
         x for x in drawn[0].statements if not (isinstance(x, s.FactRows) and x.predicate in ("p", "rain"))
     ]
-    told = s.Theory((*bare, *hb.parse(f"{atom} ~ {p!r}").statements))
-    weighed = s.Theory((*bare, *hb.parse(f"{math.log(p / (1 - p))!r}: {atom}").statements))
+    told = Theory((*bare, *hb.parse(f"{atom} ~ {p!r}").statements))
+    weighed = Theory((*bare, *hb.parse(f"{math.log(p / (1 - p))!r}: {atom}").statements))
     assert_same(answered(told, engine), answered(weighed, engine))
 
 

@@ -10,6 +10,7 @@ import herbrand as hb
 from herbrand.engines.registry import INFERENCE
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.engines.unseen import theory
 from tests.oracles.worlds import Universe, chosen_world, exact_answers
 
@@ -59,9 +60,7 @@ def test_several_facts_of_one_call(seed: int, engine: str) -> None:
         atom = s.Atom(name, tuple(map(s.Constant, arguments)))
         assert isinstance(value, bool | str)
         formula = s.ValueIs(atom, s.Constant(value)) if isinstance(value, str) else s.Not(atom)
-        given.append(
-            hb.show(s.Theory((s.WeightedFormula(s.Hard(), formula),))).removeprefix("hard: ").strip()
-        )
+        given.append(hb.show(Theory((s.WeightedFormula(s.Hard(), formula),))).removeprefix("hard: ").strip())
     settled = Universe(
         universe.domains, universe.predicates, {**universe.known, **known}, universe.closed,
         universe.soft, universe.excluded,

@@ -19,7 +19,7 @@ from herbrand.engines.registry import INFERENCE, engine_named
 from herbrand.errors import OutOfTimeError
 from herbrand.factors.graph import Assembly, Tables
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.program import Program
 from herbrand.program.question import Question
 from tests.oracles.networks import Table, summed

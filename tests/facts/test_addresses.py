@@ -29,7 +29,7 @@ from herbrand.errors import FactsError, HerbrandError
 from herbrand.facts.address import Selection, parse_address
 from herbrand.facts.sources import text as text_files
 from herbrand.facts.store import Store
-from herbrand.language.show import show
+from herbrand.language.theory import show
 
 COLUMNS = ("id", "sender", "receiver", "amount")
 ROWS = [(1, "ann", "bob", 10.5), (2, "bob", "carl", 3.0), (3, "ann", "dora", 40.0), (4, "carl", "ann", 4.0)]

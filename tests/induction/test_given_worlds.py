@@ -10,7 +10,7 @@ import pytest
 import herbrand as hb
 from herbrand.errors import ContradictionError, FactsError, HerbrandError, UnsupportedError
 from herbrand.induction.given_worlds import GivenWorld, GivenWorlds, read_worlds
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 Tables = dict[str, str]
 

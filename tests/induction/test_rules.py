@@ -21,8 +21,8 @@ from herbrand.induction.extraction import mistakes, verify
 from herbrand.induction.limits import Effort, Limits
 from herbrand.induction.search import search
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
-from herbrand.language.syntax import Atom, Comparison, Not, Rule, Theory, Variable
+from herbrand.language.syntax import Atom, Comparison, Not, Rule, Variable
+from herbrand.language.theory import Theory, show
 from tests.induction.rule_clauses import clause_of
 from tests.laws import tries
 from tests.oracles.logic_machine import conclusions

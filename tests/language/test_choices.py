@@ -7,8 +7,8 @@ import pytest
 import herbrand as hb
 from herbrand.language.check import check
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
 from herbrand.language.syntax import Alternative, Atom, Choice, Constant, Learned, Not, ValueIs, Variable
+from herbrand.language.theory import show
 
 X, P = Variable("x"), Variable("p")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import herbrand as hb
 from herbrand.language.drawing import STATEMENTS_SHOWN
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.language.theories import theories
 from tests.laws import tries
 

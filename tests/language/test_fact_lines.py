@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from herbrand.errors import LanguageError
 from herbrand.language import parse
 from herbrand.language.parse import parse_theory
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.laws import tries
 
 spaces = st.sampled_from(["", "", " ", "\t", "  "])

@@ -14,7 +14,7 @@ from herbrand.language import collection
 from herbrand.language.collection import collector_paused
 from herbrand.language.files import read, written, written_facts
 from herbrand.language.parse import parse_theory
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 OWN = '1.5: smokes(x) => cancer(x)\nsmokes("Anna")\n'
 MLN = "1.5 smokes(x) => cancer(x)\n"

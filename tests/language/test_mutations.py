@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from herbrand.errors import LanguageError
 from herbrand.language.check import check, check_all
 from herbrand.language.parse import parse_theory, read_theory
-from herbrand.language.show import show
 from herbrand.language.syntax import Atom, Variable, WeightedFormula
+from herbrand.language.theory import show
 from tests.language.test_words_and_spaces import STATEMENTS, WORDS
 from tests.laws import tries
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from herbrand.errors import LanguageError
 from herbrand.language.check import check
 from herbrand.language.parse import parse_formula, parse_literal, parse_probability, parse_theory
-from herbrand.language.show import show
-from herbrand.language.syntax import And, Atom, Constant, Theory, WeightedFormula
+from herbrand.language.syntax import And, Atom, Constant, WeightedFormula
+from herbrand.language.theory import Theory, show
 from tests.laws import long, tries
 from tests.work import calls
 

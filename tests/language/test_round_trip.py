@@ -9,18 +9,18 @@ from hypothesis import example, given, settings
 
 from herbrand.language.names import number_from, shown_constant
 from herbrand.language.parse import parse_formula, parse_literal, parse_probability, parse_theory
-from herbrand.language.show import show, show_formula, show_probability
+from herbrand.language.show import show_formula, show_probability
 from herbrand.language.syntax import (
     And,
     Atom,
     Constant,
     FactRows,
     Or,
-    Theory,
     Truth,
     ValueIs,
     WeightedFormula,
 )
+from herbrand.language.theory import Theory, show
 from tests.language.theories import constants, formulas, theories
 from tests.laws import tries
 
@@ -33,6 +33,7 @@ def test_a_printed_theory_reads_back(theory: Theory) -> None:
     assert read == theory
     assert hash(read) == hash(theory)
     assert show(read) == text
+    assert str(read) == text.removesuffix("\n")
 
 
 @settings(max_examples=tries(200), deadline=None)

@@ -7,8 +7,7 @@ import pytest
 import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language.check import check
-from herbrand.language.show import show
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory, show
 
 TYPES = {
     '{"a"}': '{"a"}',
@@ -31,7 +30,7 @@ TYPES = {
 @pytest.mark.parametrize("values", TYPES)
 def test_closed_types_are_printed_shortly_and_read_back(values: str) -> None:
     signature = check(hb.parse(f"type t = {values}\npredicate p(t)\n"))
-    printed = show(signature.declarations())
+    printed = show(Theory(signature.declarations()))
     assert printed == f"type t = {TYPES[values]}\npredicate p(t)\n"
     assert check(hb.parse(printed)) == signature
 
@@ -44,7 +43,7 @@ def test_what_was_inferred_can_be_declared(text: str) -> None:
     """With the inferred declarations written out, the theory means the same vocabulary."""
     theory = hb.parse(text)
     signature = check(theory)
-    declared = Theory((*signature.declarations().statements, *theory.statements))
+    declared = Theory((*signature.declarations(), *theory.statements))
     again = check(declared)
     assert {n: (t.values, t.kind) for n, t in again.types.items()} == {
         n: (t.values, t.kind) for n, t in signature.types.items()
@@ -57,7 +56,7 @@ def test_what_was_inferred_can_be_declared(text: str) -> None:
 def test_what_only_computed_values_have_is_not_declared() -> None:
     """Its type has no name that a text can hold, and a declaration of it would not be read back."""
     signature = check(hb.parse('w("a", 2)\np :: k(x) :- w(x, v), p = 1 / v'))
-    printed = show(signature.declarations())
+    printed = show(Theory(signature.declarations()))
     assert printed == "type w_1\ntype w_2 = number\npredicate w(w_1, w_2)\npredicate k(w_1)\n"
     assert show(hb.parse(printed)) == printed
 

@@ -30,8 +30,9 @@ from herbrand.language.formulas import (
     with_valued_names,
 )
 from herbrand.language.parse import parse_formula, parse_theory
-from herbrand.language.show import show, show_statement
-from herbrand.language.syntax import Bound, FactRows, Rule, Theory, WeightedFormula, merged
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Bound, FactRows, Rule, WeightedFormula, merged
+from herbrand.language.theory import Theory, show
 from tests.language.theories import constants, fact_rows, formulas, statements, theories
 from tests.laws import tries
 

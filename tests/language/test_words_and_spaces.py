@@ -22,8 +22,9 @@ from herbrand.language.names import (
     text_from,
 )
 from herbrand.language.parse import is_probability, parse_formula, parse_literal, parse_theory
-from herbrand.language.show import show, show_formula
+from herbrand.language.show import show_formula
 from herbrand.language.syntax import Atom, Constant, Variable
+from herbrand.language.theory import show
 from tests.language.theories import formulas
 from tests.laws import tries
 

@@ -24,7 +24,6 @@ from herbrand.language.syntax import (
     Or,
     PredicateDeclaration,
     Rule,
-    Theory,
     Truth,
     TypeDeclaration,
     ValueIn,
@@ -33,6 +32,7 @@ from herbrand.language.syntax import (
     WeightedFormula,
     Xor,
 )
+from herbrand.language.theory import Theory
 
 ODD_NAMES = [
     "has-word",

@@ -16,8 +16,9 @@ import herbrand as hb
 from herbrand.errors import FactsError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show, show_statement
-from herbrand.language.syntax import Choice, Learned, Theory
+from herbrand.language.show import show_statement
+from herbrand.language.syntax import Choice, Learned
+from herbrand.language.theory import Theory, show
 from herbrand.learning.learned import Learning
 from tests.laws import tries
 from tests.oracles.interpretations import Chances, Interpretations

@@ -18,6 +18,7 @@ import herbrand as hb
 from herbrand.budget import UNLIMITED
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim, World, example
 from herbrand.learning.expected_counts import GroundSide, LiftedSide
 from herbrand.learning.likelihood import Likelihood, likelihood
@@ -41,7 +42,7 @@ drawn = settings(
 class Task(NamedTuple):
     """A theory with the facts of one world, of which some are left out and some are opinions."""
 
-    theory: s.Theory
+    theory: Theory
     aim: Aim
     loops: Loops
     keys: list
@@ -66,7 +67,7 @@ def tasks(draw: st.DrawFn, hard: bool = False) -> Task:
         for (name, arguments), value, chance in soft
     ]
     formulas = tuple(lesson.theory.formulas)
-    theory = s.Theory((*declarations(), *facts(told), *opinions, *formulas))
+    theory = Theory((*declarations(), *facts(told), *opinions, *formulas))
     known = {a: v for a, v in told.items() if a[0] not in targets}
     evidence = Universe(DOMAINS, PREDICATES, known)
     labelled = Universe(DOMAINS, PREDICATES, told, soft=soft)
@@ -118,7 +119,7 @@ def test_value_and_gradient_at_length(task: Task, seed: int) -> None:
     assert_value(task, seed)
 
 
-def learned(theory: s.Theory | str, facts: Any = None, **options: Any) -> Any:
+def learned(theory: Theory | str, facts: Any = None, **options: Any) -> Any:
     told = hb.parse(theory) if isinstance(theory, str) else theory
     return hb.Model(told, facts).learn("likelihood", **options)
 
@@ -146,13 +147,13 @@ def matches(task: Task, key: Any, weight: Any) -> bool:
     statement = [f for f in task.theory.formulas if not isinstance(f.weight, s.Hard)][number]
     names = [v.name for v in statement.weight.by]  # type: ignore[union-attr]
     same = dict(zip(names, constants, strict=True)) == dict(weight.constants)
-    return same and hb.show(s.Theory((statement,))).strip() == weight.statement
+    return same and hb.show(Theory((statement,))).strip() == weight.statement
 
 
 @settings(drawn, max_examples=tries(15))
 @given(st.booleans().flatmap(lambda hard: tasks(hard=hard)))
 def test_the_climb_ends_at_the_top(task: Task) -> None:
-    if len({hb.show(s.Theory((f,))) for f in task.theory.formulas}) == len(task.theory.formulas):
+    if len({hb.show(Theory((f,))) for f in task.theory.formulas}) == len(task.theory.formulas):
         assert_top(task)
 
 
@@ -160,7 +161,7 @@ def test_the_climb_ends_at_the_top(task: Task) -> None:
 @settings(drawn, max_examples=100)
 @given(st.booleans().flatmap(lambda hard: tasks(hard=hard)))
 def test_the_climb_ends_at_the_top_at_length(task: Task) -> None:
-    if len({hb.show(s.Theory((f,))) for f in task.theory.formulas}) == len(task.theory.formulas):
+    if len({hb.show(Theory((f,))) for f in task.theory.formulas}) == len(task.theory.formulas):
         assert_top(task)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim, Example, World, example
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
 from herbrand.learning.ties import ties

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.marginals import AtomTable
 from herbrand.engines.mean_field.relations import KnownRelations
-from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.learning.flips import held
 from herbrand.learning.opinions import soft_facts
 from herbrand.learning.parameters import Parameters, weight_constants
@@ -33,7 +33,7 @@ class TestOpinions:
     def test_of_truth(self, chances: list[float]) -> None:
         names = tuple(f"c{number}" for number in range(len(chances)))
         table = AtomTable("p", (names,), np.array([[1 - p, p] for p in chances]))
-        theory = s.Theory((*hb.parse("predicate p(t)").statements, *soft_facts(table)))
+        theory = Theory((*hb.parse("predicate p(t)").statements, *soft_facts(table)))
         found = hb.Model(theory).infer(engine="exact")["p"]
         assert [found[name] for name in names] == pytest.approx(chances)
 
@@ -43,7 +43,7 @@ class TestOpinions:
         names, values = tuple(f"c{number}" for number in range(len(drawn))), ("x", "y", "z")
         told = np.array(drawn) / np.sum(drawn, axis=1, keepdims=True)
         table = AtomTable("m", (names,), told, values)
-        theory = s.Theory((*hb.parse('predicate m(t) in {"x", "y", "z"}').statements, *soft_facts(table)))
+        theory = Theory((*hb.parse('predicate m(t) in {"x", "y", "z"}').statements, *soft_facts(table)))
         found = hb.Model(theory).infer(engine="exact")["m"]
         for name, row in zip(names, told, strict=True):
             assert found[name] == pytest.approx(dict(zip(values, row, strict=True)))
@@ -52,7 +52,7 @@ class TestOpinions:
         table = AtomTable("p", (("a", "b"),), np.array([[0.0, 1.0], [1.0, 0.0]]))
         (rows,) = soft_facts(table)
         assert 0 < rows.numbers[1] < 1e-12 and 1 - 1e-12 < rows.numbers[0] < 1
-        assert hb.parse(hb.show(s.Theory((rows,)))).facts[0].numbers == rows.numbers
+        assert hb.parse(hb.show(Theory((rows,)))).facts[0].numbers == rows.numbers
 
 
 THEORY = """

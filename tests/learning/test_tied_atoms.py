@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 import herbrand as hb
 from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim, example
 from herbrand.learning.example import World as Known
 from herbrand.learning.pseudo_likelihood import pseudo_likelihood

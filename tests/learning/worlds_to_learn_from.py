@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import Universe, World, free_names
 from tests.program_generators import DOMAINS, PREDICATES, T_NAMES, statements
 
@@ -16,7 +17,7 @@ from tests.program_generators import DOMAINS, PREDICATES, T_NAMES, statements
 class Lesson(NamedTuple):
     """A theory that states a whole world as its facts, and the same for the oracle."""
 
-    theory: s.Theory
+    theory: Theory
     universe: Universe
     world: World
     targets: tuple[str, ...]
@@ -35,7 +36,7 @@ def lessons(draw: st.DrawFn, hard: bool = False) -> Lesson:
         world[atom] = draw(st.booleans() if values is None else st.sampled_from(values))
     names = sorted(PREDICATES)
     targets = tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True)))
-    return Lesson(s.Theory((*declarations(), *facts(world), *weighted)), universe, world, targets)
+    return Lesson(Theory((*declarations(), *facts(world), *weighted)), universe, world, targets)
 
 
 def _to_learn(draw: st.DrawFn, statement: s.WeightedFormula) -> s.WeightedFormula:
@@ -66,7 +67,7 @@ def facts(world: World) -> list[s.FactRows]:
     return found
 
 
-def all_keys(universe: Universe, theory: s.Theory) -> list[tuple[int, tuple[s.Value, ...]]]:
+def all_keys(universe: Universe, theory: Theory) -> list[tuple[int, tuple[s.Value, ...]]]:
     """Every number that the theory wants learned."""
     found = []
     weighted = [f for f in theory.formulas if not isinstance(f.weight, s.Hard)]

@@ -13,6 +13,7 @@ from torch import Tensor
 
 import herbrand as hb
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.engines.mean_field.beliefs import beliefs, place, values_of
 from tests.engines.mean_field.theories import universe_of
 from tests.oracles import logic_layer as oracle
@@ -198,7 +199,7 @@ EVIDENCE = (
 
 def test_evidence_hard_and_soft() -> None:
     theory = hb.parse(EVIDENCE)
-    plain = universe_of(s.Theory((*theory.types, *theory.predicates)))
+    plain = universe_of(Theory((*theory.types, *theory.predicates)))
     known = {
         ("f", ("a", "b")): True,
         ("f", ("b", "a")): False,

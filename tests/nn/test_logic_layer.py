@@ -10,7 +10,7 @@ from torch import Tensor
 
 import herbrand as hb
 from herbrand.errors import UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.engines.mean_field.beliefs import beliefs
 from tests.engines.mean_field.theories import people, universe_of
 from tests.oracles import mean_field as oracle

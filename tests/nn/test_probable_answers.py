@@ -22,7 +22,8 @@ import herbrand as hb
 from herbrand.errors import ContradictionError, FactsError, UnsupportedError
 from herbrand.language.check import check
 from herbrand.language.parse import parse_formula
-from herbrand.language.syntax import Atom, Theory
+from herbrand.language.syntax import Atom
+from herbrand.language.theory import Theory
 from herbrand.nn import QueryLayer
 from tests.engines.circuit.programs import random_program
 from tests.engines.circuit.test_sum_over_worlds import world_count

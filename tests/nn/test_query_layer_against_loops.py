@@ -13,6 +13,7 @@ from torch import Tensor
 import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles import proofs as oracle
 from tests.oracles.logic_layer import slope
 
@@ -77,7 +78,7 @@ class Twins:
     """A layer whose goal is given its first variable, and the same rules and facts for the loops."""
 
     layer: hb.nn.QueryLayer
-    theory: s.Theory
+    theory: Theory
     nodes: list[s.Value]
     facts: dict[str, oracle.Weights]
     scores: dict[str, Tensor]

@@ -24,7 +24,8 @@ from herbrand.language.formulas import (
     Variable,
     leaf_terms,
 )
-from herbrand.language.syntax import Rule, Theory
+from herbrand.language.syntax import Rule
+from herbrand.language.theory import Theory
 
 Rows = dict[str, set[tuple[Any, ...]]]
 Values = Mapping[str, Any]

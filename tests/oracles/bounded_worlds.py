@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import GroundAtom, Universe
 
 POSSIBLE = 1e-9
@@ -27,7 +28,7 @@ class BoundedWorlds:
     evidence: tuple[tuple[GroundAtom, bool], ...]
 
     @staticmethod
-    def of(theory: s.Theory) -> BoundedWorlds:
+    def of(theory: Theory) -> BoundedWorlds:
         domains: dict[str, list[s.Value]] = {}
         predicates: dict[str, tuple[Sequence[str], Sequence[s.Value] | None]] = {}
         closed = set()

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.scope import Renaming
+from herbrand.language.theory import Theory
 from tests.oracles.proofs import compares
 from tests.oracles.worlds import GroundAtom, Universe, World
 
@@ -357,7 +358,7 @@ def _number(chance: s.Chance, binding: Binding) -> float:
     return float(number)
 
 
-def worlds_of(theory: s.Theory, open_predicates: Iterable[str] = ()) -> ChoiceWorlds:
+def worlds_of(theory: Theory, open_predicates: Iterable[str] = ()) -> ChoiceWorlds:
     """The worlds of a theory with its own facts.
 
     Closed are declared predicates that are observed, and undeclared ones, unless named as open.

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.choices import ChoiceWorlds, worlds_of
 
 Chances = dict[int, list[float]]
@@ -35,8 +36,8 @@ Chances = dict[int, list[float]]
 class Interpretations:
     """``worlds``: what is known of each, as facts."""
 
-    theory: s.Theory
-    worlds: Sequence[s.Theory]
+    theory: Theory
+    worlds: Sequence[Theory]
 
     def starts(self) -> Chances:
         """The starts and the given probabilities that the theory states."""
@@ -90,7 +91,7 @@ class Interpretations:
             if all(sum(own) <= 1 for own in chances.values()):
                 yield chances
 
-    def _beneath(self, world: s.Theory) -> set[int]:
+    def _beneath(self, world: Theory) -> set[int]:
         """The statements that what is known of a world rests on."""
         atoms, found = {rows.predicate for rows in world.facts}, set[int]()
         while True:
@@ -125,7 +126,7 @@ class Interpretations:
                 head = cast(s.Atom, alternative.head)
                 statements.append(s.Rule(head, (_mark(number, place), *statement.body)))
         theory = replace(self.theory, statements=tuple(statements))
-        of = {w: worlds_of(s.Theory((*theory.statements, *w.statements))) for w in set(self.worlds)}
+        of = {w: worlds_of(Theory((*theory.statements, *w.statements))) for w in set(self.worlds)}
         return [of[world] for world in self.worlds]
 
 

@@ -15,7 +15,7 @@ from herbrand.errors import LanguageError
 from herbrand.language.check import check
 from herbrand.language.computed import separated
 from herbrand.language.dialects import write
-from herbrand.language.show import show
+from herbrand.language.theory import show
 from tests.laws import long
 from tests.oracles.arithmetic import least_model
 

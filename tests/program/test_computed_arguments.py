@@ -11,7 +11,7 @@ import pytest
 
 import herbrand as hb
 from herbrand.errors import HerbrandError
-from herbrand.language.show import show
+from herbrand.language.theory import show
 from tests.program.test_computed import answers, random_facts, random_value
 
 WRITTEN = [

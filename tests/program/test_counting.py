@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.language.syntax import Constant, Theory
+from herbrand.language.syntax import Constant
+from herbrand.language.theory import Theory
 from herbrand.program.ground import Key, assignments, groundings
 from tests.laws import tries
 from tests.oracles.worlds import Universe

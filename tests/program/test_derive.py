@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.least_model import least_model
 from tests.program.conftest import ROADS, evaluated_by
@@ -72,7 +73,7 @@ def test_least_model(lower: list[s.Rule], upper: list[s.Rule], edges: set[tuple[
     facts = {("e", edge) for edge in edges}
     expected = least_model([lower, upper], facts, CONSTANTS)  # type: ignore[arg-type]
     for name, road in product(("p", "q") if upper else ("p",), ROADS):
-        model = hb.Model(s.Theory((*declared, *upper, *lower)), {"e": sorted(edges)} if edges else None)
+        model = hb.Model(Theory((*declared, *upper, *lower)), {"e": sorted(edges)} if edges else None)
         with evaluated_by(road):
             rows = model.program.facts.rows(model.signature.predicate(name), model.program.table(name).true)
         assert {(name, row) for row in rows} == {atom for atom in expected if atom[0] == name}, road

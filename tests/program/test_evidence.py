@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.errors import FactsError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.evidence import LATENT, Evidence, Known, arguments_of, codes_of
 from tests.laws import tries
 from tests.oracles.worlds import Universe

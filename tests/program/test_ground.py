@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 import herbrand as hb
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.errors import BudgetError, ContradictionError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import (
     SATISFIED,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import herbrand as hb
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.program import Argument, Conjunction, Literal, Program
 from tests.laws import tries

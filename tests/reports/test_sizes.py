@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 import herbrand as hb
 from herbrand.engines.engine import Cost, Refusal
 from herbrand.errors import ContradictionError, LanguageError, UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.reports.sizes import MOST_ROWS
 from tests.laws import tries
 from tests.oracles.worlds import Universe

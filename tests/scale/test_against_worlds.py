@@ -14,6 +14,7 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers
 
 T = ("a", "b")
@@ -63,7 +64,7 @@ FORESTS = {
 """Each grounding is about atoms of its own, so that messages are exact."""
 
 
-def case(text: str, number: int = 0) -> tuple[s.Theory, Universe]:
+def case(text: str, number: int = 0) -> tuple[Theory, Universe]:
     """A theory whose predicates have a number of their own, and the same for the oracle."""
     used = [name for name in PREDICATES if re.search(rf"\b{name}\b", text)]
     whole = "\n".join(('type t = {"a", "b"}', *(DECLARED[name] for name in used), text))
@@ -72,7 +73,7 @@ def case(text: str, number: int = 0) -> tuple[s.Theory, Universe]:
     return theory, universe_of(theory, predicates)
 
 
-def universe_of(theory: s.Theory, predicates: Any, closed: tuple[str, ...] = ()) -> Universe:
+def universe_of(theory: Theory, predicates: Any, closed: tuple[str, ...] = ()) -> Universe:
     known: dict[GroundAtom, object] = {}
     soft: list[tuple[GroundAtom, object, float]] = []
     excluded: list[tuple[GroundAtom, object]] = []
@@ -96,14 +97,14 @@ def universe_of(theory: s.Theory, predicates: Any, closed: tuple[str, ...] = ())
     return Universe(domains, predicates, known, frozenset(closed), soft, excluded)
 
 
-def together(theories: Sequence[s.Theory]) -> s.Theory:
+def together(theories: Sequence[Theory]) -> Theory:
     """What has no predicate in common has no influence on each other."""
     statements = [one for theory in theories for one in theory.statements]
     types = [one for one in statements if isinstance(one, s.TypeDeclaration)]
-    return s.Theory((types[0], *(one for one in statements if not isinstance(one, s.TypeDeclaration))))
+    return Theory((types[0], *(one for one in statements if not isinstance(one, s.TypeDeclaration))))
 
 
-def on_database(theory: s.Theory, folder: Path, facts: Any = None, **options: Any) -> Marginals:
+def on_database(theory: Theory, folder: Path, facts: Any = None, **options: Any) -> Marginals:
     path = folder / f"{len(list(folder.iterdir()))}.duckdb"
     return hb.Model(theory, facts, on=f"duckdb:{path}").infer(**options)
 
@@ -112,7 +113,7 @@ def chances(found: Marginals) -> dict[str, float]:
     return {row.text: row.probability for row in found.rows()}
 
 
-def by_worlds(universe: Universe, theory: s.Theory) -> tuple[float, dict[str, float]]:
+def by_worlds(universe: Universe, theory: Theory) -> tuple[float, dict[str, float]]:
     """Log Z, and the chance of every value of every latent atom under the text of an answer."""
     log_partition, marginals, _ = exact_answers(universe, theory.formulas)
     found = {}

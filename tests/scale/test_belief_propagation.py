@@ -17,7 +17,7 @@ import herbrand as hb
 from herbrand.answers.guarantee import Guarantee
 from herbrand.answers.marginals import Marginals
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
-from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.relations.database import DuckDB
 from herbrand.scale import inference
 from herbrand.scale.belief import engine as belief_propagation
@@ -34,12 +34,12 @@ SOME = settings(
 )
 
 
-def on_duckdb(theory: s.Theory, facts: Any = None, **options: Any) -> Marginals:
+def on_duckdb(theory: Theory, facts: Any = None, **options: Any) -> Marginals:
     with tempfile.TemporaryDirectory() as folder:
         return hb.Model(theory, facts, on=f"duckdb:{folder}/world.duckdb").infer(engine="bp", **options)
 
 
-def in_memory(theory: s.Theory, facts: Any = None, **options: Any) -> Marginals:
+def in_memory(theory: Theory, facts: Any = None, **options: Any) -> Marginals:
     return hb.Model(theory, facts).infer(engine="bp", **options)
 
 
@@ -59,7 +59,7 @@ def agree_at_the_end(found: Marginals, expected: Marginals) -> None:
 
 
 @law(models(hard=True), st.sampled_from([1, 3, 40]))
-def check_random_model(model: tuple[s.Theory, Any], iterations: int) -> None:
+def check_random_model(model: tuple[Theory, Any], iterations: int) -> None:
     theory = without_quantifiers(model[0])
     try:
         expected = in_memory(theory, iterations=iterations)

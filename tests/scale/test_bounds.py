@@ -26,6 +26,7 @@ from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.network import SentenceGroup
 from herbrand.errors import BudgetError, ContradictionError, HerbrandError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.relations.database import DuckDB
 from herbrand.scale.bounds import intervals, parts, sentences, solving
 from herbrand.scale.bounds.sentences import StoredLowering
@@ -192,7 +193,7 @@ def check_grounding(event: s.Formula, condition: s.Formula | None, data: st.Data
             for n, (types, _) in PREDICATES.items()
         ),
     )
-    theory = s.Theory((*declared, *facts, s.Bound(event, condition, 0.2, 0.9)))
+    theory = Theory((*declared, *facts, s.Bound(event, condition, 0.2, 0.9)))
     try:
         expected = rows_of(credal_network(hb.Model(theory).program).groups)
     except HerbrandError as error:

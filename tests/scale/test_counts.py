@@ -15,6 +15,7 @@ import herbrand as hb
 from herbrand.errors import BudgetError, ContradictionError
 from herbrand.facts.facts import Worlds
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim
 from herbrand.program.evidence import arguments_of
 from herbrand.relations.database import DuckDB
@@ -38,7 +39,7 @@ Change = dict[Any, float]
 
 
 def example_in(
-    database: DuckDB, theory: s.Theory, targets: tuple[str, ...] = (), facts: Any = None
+    database: DuckDB, theory: Theory, targets: tuple[str, ...] = (), facts: Any = None
 ) -> StoredExample:
     model = hb.Model(theory, facts, on="duckdb:unused").stored
     signature, stored = model._facts(database, (), (), False, Worlds(open=model.signature.predicates))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 import herbrand as hb
 from herbrand.errors import ContradictionError, FactsError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.relations.database import DuckDB
 from tests.laws import law
 from tests.oracles.least_model import least_model
@@ -25,7 +26,7 @@ SOME = settings(
 )
 
 
-def derived_in(database: DuckDB, theory: s.Theory, facts: Any = None) -> dict[str, set[tuple[s.Value, ...]]]:
+def derived_in(database: DuckDB, theory: Theory, facts: Any = None) -> dict[str, set[tuple[s.Value, ...]]]:
     """The rows of every derived predicate, as constants."""
     evidence = hb.Model(theory, facts, on="duckdb:unused").stored.evidence_of(database)
     found = {}
@@ -49,7 +50,7 @@ def check_least_model(lower: list[s.Rule], upper: list[s.Rule], edges: set[tuple
         s.PredicateDeclaration("p", ("t", "t")),
         s.PredicateDeclaration("q", ("t", "t")),
     )
-    theory = s.Theory((*declared, *upper, *lower))
+    theory = Theory((*declared, *upper, *lower))
     with DuckDB() as database:
         found = derived_in(database, theory, {"e": sorted(edges)} if edges else None)
     expected = least_model([lower, upper], {("e", edge) for edge in edges}, CONSTANTS)  # type: ignore[arg-type]

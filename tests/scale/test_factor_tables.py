@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.errors import BudgetError, ContradictionError, UnsupportedError
-from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.relations.database import DuckDB
 from herbrand.relations.expression import column
 from herbrand.scale.atoms import StoredAtoms
@@ -36,7 +36,7 @@ SOME = settings(
 )
 
 
-def atoms_in(database: DuckDB, theory: s.Theory, facts: Any = None) -> StoredAtoms:
+def atoms_in(database: DuckDB, theory: Theory, facts: Any = None) -> StoredAtoms:
     model = hb.Model(theory, facts, on="duckdb:unused").stored
     return StoredAtoms(model.evidence_of(database))
 
@@ -68,7 +68,7 @@ def log_weight(graph: FactorTables, database: DuckDB, chosen: dict[int, int]) ->
 
 
 @law(models(hard=True), st.integers(0, 1000))
-def check_weights_of_worlds(model: tuple[s.Theory, Universe], seed: int) -> None:
+def check_weights_of_worlds(model: tuple[Theory, Universe], seed: int) -> None:
     theory, universe = without_quantifiers(model[0]), model[1]
     with DuckDB() as database:
         atoms = atoms_in(database, theory)

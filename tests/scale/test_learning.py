@@ -17,6 +17,7 @@ from herbrand.budget import UNLIMITED
 from herbrand.errors import ContradictionError, HerbrandError, UnsupportedError
 from herbrand.facts.facts import Worlds
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim
 from herbrand.learning.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
 from herbrand.scale.learning.counted import counted
@@ -41,7 +42,7 @@ def without_quantifiers(lesson: Lesson) -> Lesson:
             return True
         return not any(isinstance(part, s.Exists | s.Forall) for part in s.walk(statement.formula))
 
-    return lesson._replace(theory=s.Theory(tuple(filter(is_plain, lesson.theory.statements))))
+    return lesson._replace(theory=Theory(tuple(filter(is_plain, lesson.theory.statements))))
 
 
 def numbers(objective: PseudoLikelihood, seed: int) -> list[Any]:

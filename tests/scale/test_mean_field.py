@@ -22,6 +22,7 @@ from herbrand.answers.marginals import Marginals
 from herbrand.errors import BudgetError, ContradictionError, FactsError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from herbrand.relations.database import DuckDB
 from herbrand.scale import loading, mean_field
 from herbrand.scale.beliefs import Others
@@ -36,7 +37,7 @@ SOME = settings(
 )
 
 
-def on_duckdb(theory: s.Theory, facts: Any = None, **options: Any) -> Marginals:
+def on_duckdb(theory: Theory, facts: Any = None, **options: Any) -> Marginals:
     with tempfile.TemporaryDirectory() as folder:
         return hb.Model(theory, facts, on=f"duckdb:{folder}/world.duckdb").infer(**options)
 
@@ -48,17 +49,17 @@ def agree(found: Marginals, expected: Marginals) -> None:
     assert found.status.iterations == expected.status.iterations
 
 
-def without_quantifiers(theory: s.Theory) -> s.Theory:
+def without_quantifiers(theory: Theory) -> Theory:
     def is_plain(statement: s.Statement) -> bool:
         if not isinstance(statement, s.WeightedFormula):
             return True
         return not any(isinstance(part, s.Exists | s.Forall) for part in s.walk(statement.formula))
 
-    return s.Theory(tuple(filter(is_plain, theory.statements)))
+    return Theory(tuple(filter(is_plain, theory.statements)))
 
 
 @law(models())
-def check_random_model(model: tuple[s.Theory, Any]) -> None:
+def check_random_model(model: tuple[Theory, Any]) -> None:
     theory = without_quantifiers(model[0])
     expected = hb.Model(theory).infer(engine="mean-field", iterations=5)
     agree(on_duckdb(theory, iterations=5), expected)
@@ -315,7 +316,7 @@ def _cut_off_after(tables: int, patch: pytest.MonkeyPatch) -> None:
 
 
 @law(models())
-def check_random_formulas(model: tuple[s.Theory, Any]) -> None:
+def check_random_formulas(model: tuple[Theory, Any]) -> None:
     """Each weighted formula is asked for, under its own theory's marginals."""
     theory = without_quantifiers(model[0])
     queries = [show_formula(one.formula) for one in theory.formulas]

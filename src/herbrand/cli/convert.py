@@ -13,7 +13,7 @@ from herbrand.errors import few_of
 from herbrand.extras import later
 
 if TYPE_CHECKING:
-    from herbrand.language.syntax import Theory
+    from herbrand.language.theory import Theory
 
 MOST_NAMED = 10
 """Largest number of predicates, or of queries, that a note names."""

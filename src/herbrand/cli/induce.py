@@ -16,7 +16,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.induction.asked import wants_worlds
 
 if TYPE_CHECKING:
-    from herbrand.language.syntax import Theory
+    from herbrand.language.theory import Theory
 
 NOT_PERFECT = 3
 

@@ -28,9 +28,9 @@ from herbrand.editing.words import MOST_KEPT, Word, statements, words
 from herbrand.errors import Mistake, UnsupportedError, counted
 from herbrand.language.files import formatted
 from herbrand.language.names import RESERVED, shown_name
-from herbrand.language.show import show
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory, heads_of
+from herbrand.language.syntax import PredicateDeclaration, TypeDeclaration, heads_of
 from herbrand.visible import shortened
 
 SymbolKind = Literal["type", "predicate", "rule", "formula", "bound", "facts"]
@@ -190,15 +190,12 @@ class Document:
         known = self.signature
         if known is None or word.role not in ("predicate", "type"):
             return None
-        theory = known.declarations()
-        stated = [
-            statement
-            for statement in (theory.types if word.role == "type" else theory.predicates)
-            if statement.name == word.name
-        ]
-        if not stated:
+        kind = TypeDeclaration if word.role == "type" else PredicateDeclaration
+        own = (d for d in known.declarations() if isinstance(d, kind) and d.name == word.name)
+        stated = next(own, None)
+        if stated is None:
             return None
-        notes = [f"```herbrand\n{show(Theory((stated[0],))).strip()}\n```"]
+        notes = [f"```herbrand\n{statement_text(stated)}\n```"]
         notes += self._comment_above(word.name, word.role)
         if word.role == "predicate":
             notes.append(self._world(word.name, known))

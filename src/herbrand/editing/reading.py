@@ -23,7 +23,7 @@ from herbrand.language.dialects import read_theory_text
 from herbrand.language.layout import stretches
 from herbrand.language.parse import Reading, plain_source, read_theory
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.dependencies import resting_on_choices
 
 _FACT = re.compile(r"(?:not[ \t]+)?[^\W\d]\w*\([^()\n:]*\)[^\n:(]*")

@@ -24,7 +24,7 @@ from herbrand.facts.sources.base import OPENERS, FactSource, FileSource, is_comp
 from herbrand.facts.sources.memory import PythonRows, TheoryFacts
 from herbrand.files import irregular, no_file_name, similar_file
 from herbrand.language.dialects import fact_endings, theory_endings
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 Reader = Callable[[str, Path], FactSource]
 

@@ -22,8 +22,7 @@ from herbrand.induction.examples import Examples
 from herbrand.induction.limits import Limits
 from herbrand.induction.search import SearchResult, search
 from herbrand.induction.task import Sample, Task
-from herbrand.language.show import show
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory, show
 
 NEGLIGIBLE = 0.02
 """Share of the largest relevance at or below which a predicate is left out at first."""

@@ -23,7 +23,7 @@ from herbrand.induction.number_columns import unordered_numbers
 from herbrand.induction.objects import Object, declared_types, known_facts, numbered
 from herbrand.language.check import check
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.usable import IGNORABLE, refuse_unusable
 
 

@@ -21,7 +21,7 @@ from herbrand.facts.source import fact_sources
 from herbrand.induction.database import Rows
 from herbrand.induction.objects import Object, known_facts, numbered
 from herbrand.language.check import check
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.usable import IGNORABLE, refuse_unusable
 from herbrand.row_keys import by_number
 

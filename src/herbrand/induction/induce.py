@@ -33,8 +33,9 @@ from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task
 from herbrand.induction.training import Plan, Training
 from herbrand.induction.weighted import weighted
-from herbrand.language.show import show, statement_text
-from herbrand.language.syntax import FactRows, PredicateDeclaration, Statement, Theory, refuse_no_theory
+from herbrand.language.show import statement_text
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Statement
+from herbrand.language.theory import Theory, refuse_no_theory, show
 from herbrand.options.kinds import check_functions
 from herbrand.options.table import check, check_all
 

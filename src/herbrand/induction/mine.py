@@ -16,8 +16,8 @@ from herbrand.induction.journal import journal_at
 from herbrand.induction.link_prediction import LinkScores, link_scores
 from herbrand.induction.mining import MinedRule, MiningLimits
 from herbrand.induction.mining import mine as mined
-from herbrand.language.show import show
-from herbrand.language.syntax import FactRows, Statement, Theory, refuse_no_theory
+from herbrand.language.syntax import FactRows, Statement
+from herbrand.language.theory import Theory, refuse_no_theory, show
 from herbrand.options.kinds import check_functions
 from herbrand.options.table import LONGEST_BODY, check, check_all
 

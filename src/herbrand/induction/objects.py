@@ -14,7 +14,8 @@ from herbrand.facts.facts import Facts, Worlds
 from herbrand.facts.load import load_facts
 from herbrand.facts.source import FactSource
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory, Value
+from herbrand.language.syntax import Value
+from herbrand.language.theory import Theory
 from herbrand.program.derive import derived
 
 Object = tuple[str | None, bool, Value]

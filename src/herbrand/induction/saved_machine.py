@@ -24,8 +24,7 @@ from herbrand.induction.given_sample import Vocabulary, fitting_rows, sample_of
 from herbrand.induction.given_worlds import read_world
 from herbrand.induction.target import TargetMachine
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory, show
 from herbrand.options.kinds import Text, check_functions
 from herbrand.tensor_files import restoring
 

@@ -1,1 +1,1 @@
-"""Parser, checker and printer: text or Python objects become a :class:`~herbrand.language.syntax.Theory`."""
+"""Parser, checker and printer: text or Python objects become a :class:`~herbrand.language.theory.Theory`."""

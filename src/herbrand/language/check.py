@@ -8,7 +8,7 @@ unknown predicates, wrong arities, type clashes, constants outside their type, v
 >>> print(signature.predicate("friends"))
 friends(thing, thing)
 
-The stages: the vocabulary (``signature``: the declarations), ``uses`` (every atom against its predicate; the
+The stages: the vocabulary (``vocabulary``: the declarations), ``uses`` (every atom against its predicate; the
 classes of positions and variables that share a type, and their names), and here every constant against its
 type.
 
@@ -32,18 +32,19 @@ from herbrand.language.computed_dates import wrong_dates
 from herbrand.language.formulas import BODY_HOLDS, Computed, Formula, Value, Variable, opposite_hint, walk
 from herbrand.language.names import shown_constant, shown_name, wrong_moment
 from herbrand.language.parse import Reading
-from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of, vocabulary_of
+from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of
 from herbrand.language.syntax import (
     Bound,
     Choice,
     FactRows,
     Rule,
     Statement,
-    Theory,
     WeightedFormula,
     formulas_in,
 )
+from herbrand.language.theory import Theory
 from herbrand.language.uses import ConstantUse, Slot, Uses
+from herbrand.language.vocabulary import vocabulary_of
 
 _MOST_CHOICES = 1000
 """Closed types with more constants get no suggestion of a similar one: the search would take too long."""

@@ -77,11 +77,11 @@ from herbrand.language.syntax import (
     Choice,
     Rule,
     Statement,
-    Theory,
     WeightedFormula,
     formulas_in,
     learned_by,
 )
+from herbrand.language.theory import Theory
 from herbrand.language.totals import Number, compared_totals, with_amount
 
 _TYPING = AnyAtom | Comparison

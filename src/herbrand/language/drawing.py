@@ -20,11 +20,10 @@ from herbrand.language.syntax import (
     Hard,
     Rule,
     Single,
-    Theory,
     WeightedFormula,
     predicates_of,
-    refuse_no_theory,
 )
+from herbrand.language.theory import Theory, refuse_no_theory
 
 STATEMENTS_SHOWN = 60
 LONGEST_TEXT = 72

@@ -29,8 +29,8 @@ from herbrand.language.dialects import (
 )
 from herbrand.language.formatting import spaced
 from herbrand.language.parse import Reading, parse_theory, read_source, read_theory, refuse_no_text
-from herbrand.language.show import show
-from herbrand.language.syntax import PredicateDeclaration, Theory, TypeDeclaration, refuse_no_theory
+from herbrand.language.syntax import PredicateDeclaration, TypeDeclaration
+from herbrand.language.theory import Theory, refuse_no_theory, show
 from herbrand.options.kinds import Text
 from herbrand.visible import shortened
 

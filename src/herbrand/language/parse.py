@@ -37,7 +37,8 @@ from herbrand.language.formulas import Computed, Formula, refuse_deep, walk, wit
 from herbrand.language.ground_lines import read_block, read_bounds
 from herbrand.language.layout import BLANK, Layout, Stretch, skip_blank
 from herbrand.language.names import shown_name
-from herbrand.language.syntax import FactRows, Statement, Theory, merged
+from herbrand.language.syntax import FactRows, Statement, merged
+from herbrand.language.theory import Theory
 
 _mistake = later("herbrand.language.expectations:mistake")
 _never_closed = later("herbrand.language.expectations:never_closed")

@@ -1,4 +1,4 @@
-"""Printer from theories to text, such that ``parse_theory(show(theory)) == theory``.
+"""Printer from statements to text, such that a theory read from its text equals the one printed.
 
 Its text of atoms and formulas is the canonical one: result rows, messages and ``convert`` all use it.
 
@@ -59,22 +59,13 @@ from herbrand.language.syntax import (
     PredicateDeclaration,
     Rule,
     Statement,
-    Theory,
     TypeDeclaration,
     Weight,
     WeightedFormula,
-    merged,
-    refuse_no_theory,
 )
 
 _IFF, _IMPLIES, _OR, _XOR, _AND, _NOT, _LEAF = range(7)
 _SUM, _PRODUCT, _SIGNED, _OPERAND = range(4)
-
-
-def show(theory: Theory) -> str:
-    """Text of a theory, one statement a line, with neighbouring facts of one predicate together."""
-    refuse_no_theory("show", theory)
-    return "".join(f"{line}\n" for part in merged(theory.statements) for line in show_statement(part))
 
 
 def show_statement(statement: Statement) -> Iterator[str]:

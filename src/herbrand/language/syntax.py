@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from math import fsum
-from typing import Any, Literal
+from typing import Literal
 
-from herbrand.errors import LanguageError, Span, UnsupportedError
+from herbrand.errors import LanguageError, Span
 from herbrand.language.formulas import (
     Aggregate,
     And,
@@ -60,7 +59,6 @@ from herbrand.language.formulas import (
     unvalued,
     walk,
     with_children,
-    with_valued_names,
 )
 from herbrand.language.network_tables import NetworkTable
 from herbrand.quick_values import quickly_made
@@ -468,108 +466,6 @@ class Query:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True)
-class Theory:
-    """Statements in the order they were written. ``a + b`` is the theory with the statements of both.
-
-    Equality ignores how facts and bounds are split into runs. A comparison whose left side names a
-    many-valued predicate without arguments becomes an atom when the theory is built, wherever the predicate
-    is declared.
-
-    ``queries``: queries in the theory's file. ``spelled``: name in the file of each predicate that has
-    another one here. ``made_for``: predicate that messages name in place of each one that a reader made.
-    These three describe the file and not its meaning, so they take no part in equality.
-    """
-
-    statements: tuple[Statement, ...] = ()
-    queries: tuple[Query, ...] = field(default=(), compare=False)
-    spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    made_for: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        declared = (s for s in self.statements if isinstance(s, PredicateDeclaration))
-        valued = frozenset(s.name for s in declared if s.values is not None and not s.types)
-        if valued:
-            known = tuple(_with_valued_names(statement, valued) for statement in self.statements)
-            object.__setattr__(self, "statements", known)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Theory) and self._canonical() == other._canonical()
-
-    def __hash__(self) -> int:
-        return hash(self._canonical())
-
-    def _canonical(self) -> tuple[Statement, ...]:
-        unlocated = (replace(s, span=None) if isinstance(s, FactRows) else s for s in self.singly())
-        return tuple(merged(unlocated))
-
-    def __add__(self, other: Theory) -> Theory:
-        queries, made_for = self.queries + other.queries, {**self.made_for, **other.made_for}
-        spelled = {**self.spelled, **other.spelled}
-        return Theory(self.statements + other.statements, queries, spelled, made_for)
-
-    def singly(self) -> Iterator[Single]:
-        """Yield the statements, each run of bounds as single bounds."""
-        for statement in self.statements:
-            if isinstance(statement, BoundRows):
-                yield from statement.bounds()
-            else:
-                yield statement
-
-    @cached_property
-    def _of_kind(self) -> dict[type, tuple[Any, ...]]:
-        """Statements by kind; cached, as every command asks for them repeatedly."""
-        by_kind: dict[type, list[Any]] = {}
-        for statement in self.statements:
-            by_kind.setdefault(type(statement), []).append(statement)
-        return {kind: tuple(own) for kind, own in by_kind.items()}
-
-    @property
-    def types(self) -> tuple[TypeDeclaration, ...]:
-        return self._of_kind.get(TypeDeclaration, ())
-
-    @property
-    def predicates(self) -> tuple[PredicateDeclaration, ...]:
-        return self._of_kind.get(PredicateDeclaration, ())
-
-    @property
-    def facts(self) -> tuple[FactRows, ...]:
-        return self._of_kind.get(FactRows, ())
-
-    @property
-    def formulas(self) -> tuple[WeightedFormula, ...]:
-        return self._of_kind.get(WeightedFormula, ())
-
-    @property
-    def bounds(self) -> tuple[Bound, ...]:
-        return tuple(s for s in self.singly() if isinstance(s, Bound))
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return self._of_kind.get(Rule, ())
-
-    @property
-    def choices(self) -> tuple[Choice, ...]:
-        return self._of_kind.get(Choice, ())
-
-    @property
-    def tables(self) -> tuple[NetworkTable, ...]:
-        return self._of_kind.get(NetworkTable, ())
-
-    @cached_property
-    def derived(self) -> dict[str, None]:
-        """The predicates that rules and choices derive, in order."""
-        deriving = (statement for statement in self.statements if isinstance(statement, Rule | Choice))
-        return dict.fromkeys(chain.from_iterable(map(heads_of, deriving)))
-
-
-def refuse_no_theory(call: str, given: object) -> None:
-    """Raise UnsupportedError if ``given`` is not a theory; ``call`` names the function in the message."""
-    if not isinstance(given, Theory):
-        hint = "hb.parse(text) and hb.read(file) give theories"
-        raise UnsupportedError(f"{call} takes a theory, not {type(given).__name__}", hint=hint)
-
-
 def formulas_in(statement: Statement) -> tuple[Formula, ...]:
     """The formulas of a statement: its formula, its event and condition, or its heads and body."""
     match statement:
@@ -594,15 +490,3 @@ def heads_of(statement: Rule | Choice) -> list[str]:
     if isinstance(statement, Rule):
         return [statement.head.predicate]
     return [unvalued(alternative.head).predicate for alternative in statement.alternatives]
-
-
-def _with_valued_names(statement: Statement, names: Collection[str]) -> Statement:
-    match statement:
-        case WeightedFormula(formula=formula):
-            return replace(statement, formula=with_valued_names(formula, names))
-        case Bound(event=event, given=given):
-            known = None if given is None else with_valued_names(given, names)
-            return replace(statement, event=with_valued_names(event, names), given=known)
-        case Rule(body=body) | Choice(body=body):
-            return replace(statement, body=tuple(with_valued_names(literal, names) for literal in body))
-    return statement

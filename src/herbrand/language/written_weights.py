@@ -19,7 +19,8 @@ from typing import cast
 from herbrand.language.formulas import Constant, Value
 from herbrand.language.names import shown_constant
 from herbrand.language.scope import conditions_with, with_terms
-from herbrand.language.syntax import Hard, Learned, Statement, Theory, WeightedFormula
+from herbrand.language.syntax import Hard, Learned, Statement, WeightedFormula
+from herbrand.language.theory import Theory
 
 Key = tuple[int, tuple[Value, ...]]
 """Number of a weight in a program, and the constants for which it was learned."""

@@ -21,7 +21,8 @@ from dataclasses import replace
 from herbrand.engines.engine import options_in
 from herbrand.engines.registry import imported
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
-from herbrand.language.syntax import Learned, Theory
+from herbrand.language.syntax import Learned
+from herbrand.language.theory import Theory
 from herbrand.language.written_weights import weight_statements
 from herbrand.learning import likelihood
 from herbrand.learning.example import Aim, World

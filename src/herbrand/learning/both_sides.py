@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from herbrand.errors import BudgetError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Example
 from herbrand.program.evidence import Evidence
 from herbrand.program.lower import lower

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from herbrand.answers.guarantee import Guarantee, Status, out_of_iterations, out_of_time
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.language.written_weights import relearned, with_weights
 from herbrand.learning.both_sides import BothSides, both_sides
 from herbrand.learning.climbing import ENDLESS, Penalty

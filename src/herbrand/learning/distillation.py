@@ -21,7 +21,7 @@ from herbrand.adam import Adam
 from herbrand.answers.guarantee import Status
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.batch import Batch, Batches
 from herbrand.learning.example import Aim, World, learned_statements, masked_facts
 from herbrand.learning.learned import Learning

@@ -29,10 +29,10 @@ from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
     Learned,
-    Theory,
     WeightedFormula,
     predicates_of,
 )
+from herbrand.language.theory import Theory
 from herbrand.program.dependencies import resting_on
 from herbrand.program.derive import derived
 from herbrand.program.evidence import LATENT, Evidence, arguments_of, codes_of

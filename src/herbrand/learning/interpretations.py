@@ -50,10 +50,10 @@ from herbrand.language.syntax import (
     Learned,
     Rule,
     Statement,
-    Theory,
     Truth,
     Value,
 )
+from herbrand.language.theory import Theory
 from herbrand.learning.both_sides import label_scale
 from herbrand.learning.leaps import Leaps
 from herbrand.learning.learned import LearnedWeight, Learning
@@ -112,7 +112,7 @@ def in_world(theory: Theory, stated: Theory) -> Theory:
     evidence true.
 
     >>> from herbrand.language.parse import parse_theory
-    >>> from herbrand.language.show import show
+    >>> from herbrand.language.theory import show
     >>> print(show(in_world(parse_theory("b(1)"), parse_theory("b(x) :- false\nb(1)"))), end="")
     b(1) :- true
     b(x) :- false

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from herbrand.errors import ContradictionError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.climbing import Slope, climb
 from herbrand.learning.contradiction import UNLISTED
 from herbrand.learning.example import Aim, Example, World, examples_of

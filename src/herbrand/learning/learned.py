@@ -13,8 +13,9 @@ from herbrand.answers.marginals import Marginals
 from herbrand.answers.sheet import Sheet, in_json
 from herbrand.language.names import shown_where
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show, statement_text
-from herbrand.language.syntax import Learned, Theory, Value
+from herbrand.language.show import statement_text
+from herbrand.language.syntax import Learned, Value
+from herbrand.language.theory import Theory, show
 from herbrand.language.written_weights import Key, weight_statements
 from herbrand.learning.curve import picture
 from herbrand.learning.settings import Progress

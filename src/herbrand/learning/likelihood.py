@@ -27,7 +27,7 @@ from herbrand.budget import Budget
 from herbrand.engines.choice import AFFORDABLE
 from herbrand.engines.exact import operations_in
 from herbrand.errors import BudgetError, OutOfTimeError, UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.language.written_weights import relearned
 from herbrand.learning import contrastive_divergence
 from herbrand.learning.both_sides import BothSides, both_sides, label_scale

@@ -12,8 +12,8 @@ from herbrand.errors import UnsupportedError, nearest
 from herbrand.extras import imported as imported_module
 from herbrand.facts.source import FactSource, fact_sources
 from herbrand.facts.sources.text import without_empty_tables
-from herbrand.language.network_statements import with_rows_as_choices
-from herbrand.language.syntax import Theory
+from herbrand.language.network_choices import with_rows_as_choices
+from herbrand.language.theory import Theory
 from herbrand.learning.contradiction import pointing_out_unlisted
 from herbrand.learning.example import Aim, World
 from herbrand.learning.learned import Learning

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from herbrand.answers.guarantee import Status
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.language.written_weights import with_weights
 from herbrand.learning.climbing import Patience, Penalty, Slope, Top
 from herbrand.learning.learned import Learning, learned_weights

@@ -27,7 +27,8 @@ from scipy.sparse import coo_array, csr_array
 from herbrand.budget import Budget
 from herbrand.errors import UnsupportedError
 from herbrand.language.show import statement_text
-from herbrand.language.syntax import Theory, predicates_of
+from herbrand.language.syntax import predicates_of
+from herbrand.language.theory import Theory
 from herbrand.language.written_weights import weight_statements
 from herbrand.learning.climbing import climb
 from herbrand.learning.conditionals import Conditionals

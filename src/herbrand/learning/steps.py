@@ -22,8 +22,7 @@ from torch import Tensor
 
 from herbrand.answers.guarantee import Status, out_of_time
 from herbrand.errors import UnsupportedError
-from herbrand.language.show import show
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory, show
 from herbrand.learning.example import World
 from herbrand.learning.settings import LearningSettings, Progress, kept_before
 from herbrand.tensor_files import read_tensors, restoring, save_tensors, whole_number

@@ -21,7 +21,7 @@ from herbrand.errors import FactsError
 from herbrand.facts.source import holds_tables, inner_folders
 from herbrand.language.dialects import read_example
 from herbrand.language.parse import read_source
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 _BAR = re.compile(r"-{3,}")
 

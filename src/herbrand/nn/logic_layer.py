@@ -26,7 +26,8 @@ from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.stride import Slope, after_slope
 from herbrand.errors import UnsupportedError, nearest
 from herbrand.language.show import statement_text
-from herbrand.language.syntax import Theory, WeightedFormula
+from herbrand.language.syntax import WeightedFormula
+from herbrand.language.theory import Theory
 from herbrand.language.written_weights import relearned, weight_statements, with_weights
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables, no_probabilities

@@ -64,7 +64,8 @@ from herbrand.facts.domain import indices_in
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Choice, Rule, Statement, Theory, Value
+from herbrand.language.syntax import Choice, Rule, Statement, Value
+from herbrand.language.theory import Theory
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
 from herbrand.nn.given_tables import given_tables, no_probabilities

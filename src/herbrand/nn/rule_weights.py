@@ -40,9 +40,9 @@ from herbrand.language.syntax import (
     Learned,
     Rule,
     Statement,
-    Theory,
     Value,
 )
+from herbrand.language.theory import Theory
 
 
 class RuleWeights(nn.Module):

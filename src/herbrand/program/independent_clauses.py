@@ -24,7 +24,7 @@ from herbrand.language.formulas import (
     with_children,
 )
 from herbrand.language.scope import Renaming
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.lower import lower
 from herbrand.program.normal_form import plain, simplified
 from herbrand.program.program import Program

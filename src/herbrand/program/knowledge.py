@@ -28,7 +28,7 @@ from herbrand.language.comparisons import computes, plain_variables, tests_of
 from herbrand.language.computed import Definition, separated, with_inner
 from herbrand.language.formulas import And, Atom, Formula, Value
 from herbrand.language.names import is_made
-from herbrand.language.network_statements import with_network_tables
+from herbrand.language.network_choices import with_network_tables
 from herbrand.language.parse import parse_literal
 from herbrand.language.show import show_atom
 from herbrand.language.signature import Predicate, Signature
@@ -38,11 +38,11 @@ from herbrand.language.syntax import (
     FactRows,
     NetworkTable,
     Rule,
-    Theory,
     WeightedFormula,
     formulas_in,
     predicates_of,
 )
+from herbrand.language.theory import Theory
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import (
     Depth,

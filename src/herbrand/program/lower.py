@@ -51,10 +51,10 @@ from herbrand.language.syntax import (
     Learned,
     NetworkTable,
     Rule,
-    Theory,
     WeightedFormula,
     learned_by,
 )
+from herbrand.language.theory import Theory
 from herbrand.program.absent_rows import AbsentRows
 from herbrand.program.expansion import Expansion, expanded
 from herbrand.program.named_parts import MOST_OF_A_PART, Naming, Part, conjuncts, in_parts

@@ -48,7 +48,8 @@ from herbrand.language.formulas import (
 from herbrand.language.parse import MOST_ASKED, parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Hard, Theory, WeightedFormula
+from herbrand.language.syntax import Hard, WeightedFormula
+from herbrand.language.theory import Theory
 from herbrand.program.program import Argument
 from herbrand.quick_values import quickly_made
 
@@ -256,7 +257,7 @@ def check_formula(formula: Formula, signature: Signature, facts: Facts) -> None:
     for atom in named_atoms([formula]) if not signature.predicates else ():
         signature.predicate(atom.predicate, atom.span)  # without declarations any name would pass
     own = signature.about(sorted(named_predicates([formula])))
-    check(own.declarations() + Theory((WeightedFormula(Hard(), formula),)))
+    check(Theory((*own.declarations(), WeightedFormula(Hard(), formula))))
     mistakes: list[Mistake] = []
     for part in walk(formula):
         if isinstance(part, AnyAtom):

@@ -24,7 +24,8 @@ from herbrand.language.names import is_made, shown_constant
 from herbrand.language.scope import free_names, free_variables, written
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import BoundRows, FactRows, Theory, formulas_in
+from herbrand.language.syntax import BoundRows, FactRows, formulas_in
+from herbrand.language.theory import Theory
 from herbrand.program.dependencies import derived_by
 from herbrand.program.program import Program
 from herbrand.program.question import Question, named_predicates

@@ -52,7 +52,6 @@ from herbrand.language.syntax import (
     Or,
     Rule,
     Statement,
-    Theory,
     Truth,
     Variable,
     WeightedFormula,
@@ -61,6 +60,7 @@ from herbrand.language.syntax import (
     leaf_terms,
     walk,
 )
+from herbrand.language.theory import Theory
 from herbrand.model import Model
 from herbrand.program.dependencies import derived_by
 from herbrand.program.question import named_predicates

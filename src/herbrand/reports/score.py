@@ -32,7 +32,8 @@ from herbrand.facts.source import fact_sources
 from herbrand.language.check import check
 from herbrand.language.drawing import Drawing
 from herbrand.language.show import show_atom
-from herbrand.language.syntax import Theory, Value
+from herbrand.language.syntax import Value
+from herbrand.language.theory import Theory
 from herbrand.options.kinds import texts
 from herbrand.reports.label_constants import read_as_result
 from herbrand.reports.metrics import (

@@ -20,9 +20,9 @@ from herbrand.errors import BudgetError, UnsupportedError
 from herbrand.extras import Late
 from herbrand.facts.load import facts_too_large
 from herbrand.language.names import is_made
-from herbrand.language.show import show, statement_text
+from herbrand.language.show import statement_text
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory, show
 from herbrand.model import Model, Texts
 from herbrand.options.kinds import texts
 from herbrand.program.dependencies import unusable_by
@@ -205,7 +205,7 @@ def size_report(
     bounded = states_bounds(program) and not on_database
     known = {name: evidence.known(name) for name in program.signature.named}
     return SizeReport(
-        show(_with_worlds(program).declarations()),
+        show(Theory(_with_worlds(program).declarations())),
         {name: len(domain) for name, domain in program.facts.domains.items() if not is_made(name)},
         tuple(
             PredicateSize(name, program.table(name).world, k.atom_count, k.atom_count - k.latent_count())

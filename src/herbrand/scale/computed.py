@@ -14,7 +14,7 @@ from herbrand.errors import UnsupportedError
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.computed import Definition
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.computed_rows import Computation
 from herbrand.program.dependencies import Depth
 from herbrand.program.growing_facts import GrowingFacts

@@ -22,7 +22,8 @@ from herbrand.facts.source import FactSource
 from herbrand.facts.sources.base import OpenTable
 from herbrand.facts.store import Store
 from herbrand.language.signature import Kind, Signature
-from herbrand.language.syntax import FactRows, Theory
+from herbrand.language.syntax import FactRows
+from herbrand.language.theory import Theory
 from herbrand.program.remarks import bare_remarks, constants_of, free_heads, new_constant, new_predicates
 from herbrand.relations.database import Database
 from herbrand.scale.domain import constant, stored_domain

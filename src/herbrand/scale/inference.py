@@ -40,9 +40,9 @@ from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
 from herbrand.language.arguments import in_formula
 from herbrand.language.parse import parse_formula
-from herbrand.language.show import show
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, Theory
+from herbrand.language.syntax import FactRows
+from herbrand.language.theory import Theory, show
 from herbrand.learning.example import Aim
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import with_curve

@@ -15,7 +15,7 @@ from herbrand.budget import LIBRARIES, UNLIMITED, Budget, bound_data
 from herbrand.errors import HerbrandError
 from herbrand.extras import imported
 from herbrand.induction.asked import wants_worlds
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.reports.result_file import read_rows
 from herbrand.reports.score import score_file
 from herbrand.serving.checking import checked_files

@@ -14,7 +14,7 @@ from herbrand.induction import saved_machine
 from herbrand.induction.examination import Marks, examine
 from herbrand.induction.target import TargetMachine
 from herbrand.induction.task import Sample, Task
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.options.kinds import Whole, check_values
 from herbrand.tasks.games import Games
 from herbrand.tasks.policies import ActionPolicy

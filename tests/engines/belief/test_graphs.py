@@ -18,7 +18,7 @@ from herbrand.factors.graph import FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.interchangeable import interchangeable
 from herbrand.factors.refinement import lifted
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.ground import Ground, ground
 from tests.engines.belief.theories import grounded, symmetric

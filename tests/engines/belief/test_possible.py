@@ -19,7 +19,7 @@ from herbrand.factors.graph import FORBIDDEN, SOME, Assembly, FactorGraph
 from herbrand.factors.ground_graph import ground_graph
 from herbrand.factors.possible_values import possible_values
 from herbrand.factors.refinement import lifted
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.engines.belief.energies import edges_of
 from tests.engines.belief.test_graphs import grounded_program
 from tests.engines.belief.theories import symmetric

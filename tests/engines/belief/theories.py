@@ -7,7 +7,7 @@ import math
 from hypothesis import strategies as st
 
 import herbrand as hb
-from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import Universe
 
 PREDICATES = {"p": 1, "q": 1, "f": 2, "g": 2}
@@ -33,7 +33,7 @@ def clauses(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def grounded(draw: st.DrawFn) -> tuple[s.Theory, Universe]:
+def grounded(draw: st.DrawFn) -> tuple[Theory, Universe]:
     """Clauses over a few constants with facts, and the universe for the plain loops."""
     constants = tuple(f"c{i}" for i in range(draw(st.integers(1, 3))))
     universe = Universe({"t": constants}, {n: (("t",) * k, None) for n, k in PREDICATES.items()})
@@ -88,7 +88,7 @@ FACTS = [
 
 
 @st.composite
-def symmetric(draw: st.DrawFn, hard: bool = False) -> s.Theory:
+def symmetric(draw: st.DrawFn, hard: bool = False) -> Theory:
     """Sentences over interchangeable constants, with a few facts that tell some of them apart."""
     constants = tuple(f"c{i}" for i in range(draw(st.integers(4, 5))))
     chosen = draw(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True))

@@ -16,7 +16,8 @@ from herbrand.engines.credal.sentence_groups import Gathered, add_rows
 from herbrand.errors import HerbrandError
 from herbrand.facts.domain import Domain
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import BoundRows, Theory
+from herbrand.language.syntax import BoundRows
+from herbrand.language.theory import Theory
 from tests.laws import tries
 
 some = settings(deadline=None, max_examples=tries(20))

@@ -14,6 +14,7 @@ from herbrand.engines.credal.ariel import engine as ariel
 from herbrand.engines.credal.contradictions import smallest
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.engines.credal.theories import theories
 from tests.laws import tries
 from tests.oracles.credal import Network
@@ -99,7 +100,7 @@ def test_the_filter_finds_what_is_needed(needed: set[int], count: int) -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     derandomize=True,
 )
-def test_what_is_named_is_contradictory_and_smallest(theory: s.Theory, place: int, value: int) -> None:
+def test_what_is_named_is_contradictory_and_smallest(theory: Theory, place: int, value: int) -> None:
     """Add one more bound on an atom; where the raw program says that contradicts, so does the engine."""
     pytest.importorskip("pyscipopt")
     atoms = Network(theory.bounds).atoms
@@ -108,9 +109,9 @@ def test_what_is_named_is_contradictory_and_smallest(theory: s.Theory, place: in
     network = Network(bounds)
     assume(network.interval(s.Truth(True)) is None)
     with pytest.raises(ContradictionError) as caught:
-        hb.Model(s.Theory(bounds)).bound(engine="exact")
+        hb.Model(Theory(bounds)).bound(engine="exact")
     told = str(caught.value)
-    kept = [b for b in bounds if next(iter(hb.show(s.Theory((b,))).splitlines())) in told]
+    kept = [b for b in bounds if next(iter(hb.show(Theory((b,))).splitlines())) in told]
     loose = [s.Bound(b.event, b.given, 0.0, 1.0, b.independent) for b in bounds]
     fixed = [b if b in kept else free for b, free in zip(bounds, loose, strict=True)]
     assert Network(tuple(fixed)).interval(s.Truth(True)) is None

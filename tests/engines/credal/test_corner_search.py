@@ -21,6 +21,7 @@ from herbrand.engines.credal.proved_networks import Conditions, proved_network, 
 from herbrand.engines.credal.question import ImpossibleConditionError, read_bound_question
 from herbrand.language import syntax as s
 from herbrand.language.show import show_probability
+from herbrand.language.theory import Theory
 from tests.engines.credal.theories import formulas, theories
 from tests.laws import tries
 
@@ -28,14 +29,14 @@ ODD = "P(not (a and b)) = 0.9\nP(a xor b xor c) = 0.5"
 ROOT = math.sqrt(0.1)
 
 
-def asked_of(theory: s.Theory | str, query: str) -> tuple[NetworkPart, LocalQuery]:
+def asked_of(theory: Theory | str, query: str) -> tuple[NetworkPart, LocalQuery]:
     program = hb.Model(hb.parse(theory) if isinstance(theory, str) else theory).program
     question = read_bound_question([query], Lowering.over(program))
     asked = network_question(credal_network(program), question, True)
     return asked.part_of(next(iter(asked.queries())))
 
 
-def masses_of(theory: s.Theory | str, query: str) -> CornerMasses | None:
+def masses_of(theory: Theory | str, query: str) -> CornerMasses | None:
     part, local = asked_of(theory, query)
     return corner_masses(part, local.atoms, local.event, local.given)
 
@@ -85,7 +86,7 @@ def test_masses_at_corners_are_sums_over_worlds() -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     derandomize=True,
 )
-def test_ends_are_those_of_the_program_over_tables(theory: s.Theory, data: st.DataObject) -> None:
+def test_ends_are_those_of_the_program_over_tables(theory: Theory, data: st.DataObject) -> None:
     names = tuple(sorted(bound.event.predicate for bound in theory.bounds if isinstance(bound.event, s.Atom)))
     event, condition = data.draw(formulas(names)), data.draw(st.none() | formulas(names))
     part, local = asked_of(theory, show_probability(event, condition))

@@ -12,6 +12,7 @@ from herbrand.engines.credal.markov import graph_of
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_probability
+from herbrand.language.theory import Theory
 from tests.engines.credal.theories import formulas, theories
 from tests.laws import tries
 from tests.oracles.credal import Network
@@ -29,7 +30,7 @@ FEW = settings(
 
 @given(theories(), st.data())
 @FEW
-def test_intervals_are_those_of_the_raw_program(theory: s.Theory, data: st.DataObject) -> None:
+def test_intervals_are_those_of_the_raw_program(theory: Theory, data: st.DataObject) -> None:
     network = Network(theory.bounds)
     event = data.draw(formulas(tuple(network.atoms)))
     truth = network.interval(event)
@@ -41,7 +42,7 @@ def test_intervals_are_those_of_the_raw_program(theory: s.Theory, data: st.DataO
 
 @given(theories(most_atoms=3), st.data())
 @FEW
-def test_conditional_intervals_are_the_tightest(theory: s.Theory, data: st.DataObject) -> None:
+def test_conditional_intervals_are_the_tightest(theory: Theory, data: st.DataObject) -> None:
     network = Network(theory.bounds)
     event, given = (data.draw(formulas(tuple(network.atoms))) for _ in range(2))
     possible = network.interval(given)
@@ -55,7 +56,7 @@ def test_conditional_intervals_are_the_tightest(theory: s.Theory, data: st.DataO
 
 
 @st.composite
-def any_theories(draw: st.DrawFn) -> s.Theory:
+def any_theories(draw: st.DrawFn) -> Theory:
     """Bounds on anything, whether or not some distribution satisfies them."""
     names, ends = ("a", "b", "c"), st.integers(0, 10).map(lambda tenth: tenth / 10)
     bounds = [s.Bound(s.Atom(name), None, 0.0, 1.0) for name in names]
@@ -63,12 +64,12 @@ def any_theories(draw: st.DrawFn) -> s.Theory:
         lower, upper = sorted((draw(ends), draw(ends)))
         given = draw(st.one_of(st.none(), formulas(names)))
         bounds.append(s.Bound(draw(formulas(names)), given, lower, upper, draw(st.booleans())))
-    return s.Theory(tuple(bounds))
+    return Theory(tuple(bounds))
 
 
 @given(any_theories())
 @FEW
-def test_only_contradictions_are_called_so(theory: s.Theory) -> None:
+def test_only_contradictions_are_called_so(theory: Theory) -> None:
     """And messages find none where there is none; the intervals that are found are outer bounds."""
     truth = Network(theory.bounds).interval(s.Atom("a"))
     ends = {}
@@ -87,7 +88,7 @@ def test_only_contradictions_are_called_so(theory: s.Theory) -> None:
 
 @given(theories(), st.data())
 @FEW
-def test_without_independence_it_is_plain_probabilistic_logic(theory: s.Theory, data: st.DataObject) -> None:
+def test_without_independence_it_is_plain_probabilistic_logic(theory: Theory, data: st.DataObject) -> None:
     network = Network(theory.bounds)
     event = data.draw(formulas(tuple(network.atoms)))
     truth = network.interval(event, markov=False)
@@ -97,7 +98,7 @@ def test_without_independence_it_is_plain_probabilistic_logic(theory: s.Theory, 
 
 @given(theories(most_bounds=8))
 @settings(max_examples=tries(100), deadline=None, phases=[Phase.reuse, Phase.generate])
-def test_the_graph_is_the_papers(theory: s.Theory) -> None:
+def test_the_graph_is_the_papers(theory: Theory) -> None:
     oracle = Network(theory.bounds)
     network = credal_network(hb.Model(theory).program)
     graph, names = graph_of(network), network.atoms.texts()

@@ -17,7 +17,7 @@ from herbrand.engines.credal.markov import graph_of
 from herbrand.engines.credal.network_part import NetworkPart, sentences_of
 from herbrand.errors import BudgetError, OutOfTimeError
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.laws import long
 
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language import syntax as s
-from herbrand.language.show import show, show_probability
+from herbrand.language.show import show_probability
+from herbrand.language.theory import Theory, show
 from tests.laws import tries
 from tests.oracles.bounds_in_fractions import can_hold, interval
 from tests.oracles.credal import Network, holds
@@ -120,7 +121,7 @@ def check(rng: random.Random) -> None:
     network = some_theory(rng)
     event = some_formula(rng, network.atoms, 1)
     given = None if rng.random() < 0.4 else some_case(rng, rng.sample(network.atoms, rng.randint(1, 2)))
-    theory = hb.parse(show(s.Theory(network.bounds)))
+    theory = hb.parse(show(Theory(network.bounds)))
     consistent = can_hold(network, network.bounds)
     truth = interval(network, event, given) if consistent else None
     for engine in ("exact", "ariel"):

@@ -20,6 +20,7 @@ from herbrand.engines.credal.network_part import NetworkPart
 from herbrand.errors import ContradictionError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_atom, show_probability
+from herbrand.language.theory import Theory
 from tests.changed_theories import renamed
 from tests.engines.credal.theories import formulas, theories
 from tests.laws import tries
@@ -59,7 +60,7 @@ def linear_interval(network: Network, event: s.Formula, condition: s.Formula) ->
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[s.Theory, s.Formula, s.Formula | None, list[s.Formula]]:
+def questions(draw: st.DrawFn) -> tuple[Theory, s.Formula, s.Formula | None, list[s.Formula]]:
     """A theory, an event, a condition, and facts that do not contradict each other."""
     theory = draw(theories(most_bounds=7))
     names = tuple(Network(theory.bounds).atoms)
@@ -69,7 +70,7 @@ def questions(draw: st.DrawFn) -> tuple[s.Theory, s.Formula, s.Formula | None, l
     return theory, event, condition, facts
 
 
-Question = tuple[s.Theory, s.Formula, s.Formula | None, list[s.Formula]]
+Question = tuple[Theory, s.Formula, s.Formula | None, list[s.Formula]]
 
 
 def assert_linear(question: Question) -> None:
@@ -108,7 +109,7 @@ def test_conditions_and_facts_at_length(question: Question) -> None:
 @quick
 @given(theories(most_bounds=7), st.data())
 def test_leaving_out_what_does_not_matter_changes_no_linear_program(
-    theory: s.Theory, data: st.DataObject
+    theory: Theory, data: st.DataObject
 ) -> None:
     """With nothing left out, and with what cannot matter left out, the intervals are the same."""
     names = tuple(Network(theory.bounds).atoms)
@@ -164,7 +165,7 @@ def with_its_condition(bound: s.Bound) -> Sequence[s.Bound]:
 REWRITINGS = [of_the_opposite, end_by_end, twice, beside_something_wider, doubly_negated]
 
 
-def intervals(theory: s.Theory, **options: object) -> dict[str, Interval]:
+def intervals(theory: Theory, **options: object) -> dict[str, Interval]:
     rows = hb.Model(theory).bound(**options).rows()  # type: ignore[arg-type]
     return {row.query: (row.lower, row.upper) for row in rows}
 
@@ -178,8 +179,8 @@ def assert_same(one: dict[str, Interval], two: dict[str, Interval], within: floa
 @pytest.mark.parametrize("rewriting", [*REWRITINGS, with_its_condition])
 @settings(quick, max_examples=4)
 @given(theories(most_bounds=6))
-def test_another_wording_changes_no_linear_interval(rewriting: Rewriting, theory: s.Theory) -> None:
-    other = s.Theory(tuple(new for bound in theory.bounds for new in rewriting(bound)))
+def test_another_wording_changes_no_linear_interval(rewriting: Rewriting, theory: Theory) -> None:
+    other = Theory(tuple(new for bound in theory.bounds for new in rewriting(bound)))
     for engine, within in (("exact", 1e-6), ("ariel", 1e-5)):
         one, two = (intervals(t, engine=engine, independence="none") for t in (theory, other))
         if engine == "exact" or rewriting is not with_its_condition:
@@ -189,8 +190,8 @@ def test_another_wording_changes_no_linear_interval(rewriting: Rewriting, theory
 @pytest.mark.parametrize("rewriting", REWRITINGS)
 @settings(quick, max_examples=3)
 @given(theories(most_atoms=3, most_bounds=4))
-def test_nor_one_under_the_markov_condition(rewriting: Rewriting, theory: s.Theory) -> None:
-    other = s.Theory(tuple(new for bound in theory.bounds for new in rewriting(bound)))
+def test_nor_one_under_the_markov_condition(rewriting: Rewriting, theory: Theory) -> None:
+    other = Theory(tuple(new for bound in theory.bounds for new in rewriting(bound)))
     for engine in ("ariel", "exact"):
         one, two = (intervals(t, engine=engine) for t in (theory, other))
         assert_same(one, two, 1e-4)
@@ -199,12 +200,12 @@ def test_nor_one_under_the_markov_condition(rewriting: Rewriting, theory: s.Theo
 @settings(quick, max_examples=4)
 @given(theories(most_atoms=4, most_bounds=5), st.permutations(["not", "P", "x y", "ß"]), st.randoms())
 def test_neither_names_nor_the_order_of_bounds_matter(
-    theory: s.Theory, names: list[str], dice: random.Random
+    theory: Theory, names: list[str], dice: random.Random
 ) -> None:
     new = dict(zip(("a", "b", "c", "d"), names, strict=True))
     shuffled = list(theory.bounds)
     dice.shuffle(shuffled)
-    other = renamed(s.Theory(tuple(shuffled)), new)
+    other = renamed(Theory(tuple(shuffled)), new)
     for options in ({"independence": "none", "engine": "exact"}, {"engine": "ariel"}):
         one = intervals(theory, **options)
         two = intervals(other, **options)
@@ -214,7 +215,7 @@ def test_neither_names_nor_the_order_of_bounds_matter(
 
 @settings(quick, max_examples=6)
 @given(theories(most_bounds=6), st.data())
-def test_more_that_is_said_never_widens(theory: s.Theory, data: st.DataObject) -> None:
+def test_more_that_is_said_never_widens(theory: Theory, data: st.DataObject) -> None:
     """Without independence: a bound that the answer keeps only shrinks what else is known."""
     names = tuple(Network(theory.bounds).atoms)
     event = data.draw(formulas(names))
@@ -225,6 +226,6 @@ def test_more_that_is_said_never_widens(theory: s.Theory, data: st.DataObject) -
     assume(found.upper - found.lower > 1e-3)
     middle = (found.lower + found.upper) / 2
     added = s.Bound(event, None, round(middle, 6), 1.0)
-    after = intervals(s.Theory((*theory.bounds, added)), engine="exact", independence="none")
+    after = intervals(Theory((*theory.bounds, added)), engine="exact", independence="none")
     for name, (low, high) in after.items():
         assert before[name][0] - 1e-6 <= low <= high + 1e-6 and high <= before[name][1] + 1e-6

@@ -16,6 +16,7 @@ from herbrand.engines.credal.question import read_bound_question
 from herbrand.errors import BudgetError, ContradictionError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.scope import Renaming
+from herbrand.language.theory import Theory
 from tests import program_generators as generators
 from tests.laws import tries
 from tests.oracles.worlds import Universe
@@ -98,7 +99,7 @@ def test_ground_sentences_say_what_the_statement_says(
             for n, (types, _) in PREDICATES.items()
         ),
     ]
-    model = hb.Model(s.Theory((*declared, *facts, bound)))
+    model = hb.Model(Theory((*declared, *facts, bound)))
     expected = meanings(universe, bound)
     try:
         network = credal_network(model.program)

@@ -9,6 +9,7 @@ import herbrand as hb
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.errors import HerbrandError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests import changed_theories as changed
 from tests import program_generators as generators
 from tests.engines.credal.test_lowering import CLOSED, FORMULAS, PREDICATES
@@ -19,7 +20,7 @@ CONSTANTS: dict[s.Value, s.Value] = {"c1": "a`1", "c2": "_", "d1": ""}
 
 
 @st.composite
-def theories(draw: st.DrawFn) -> s.Theory:
+def theories(draw: st.DrawFn) -> Theory:
     """Some bounds, and facts of the observed predicates."""
     bounds = [
         s.Bound(draw(FORMULAS), draw(st.one_of(st.none(), FORMULAS)), 0.2, 0.9)
@@ -41,13 +42,13 @@ def theories(draw: st.DrawFn) -> s.Theory:
             for name, (types, _) in PREDICATES.items()
         ),
     ]
-    return s.Theory((*declared, *facts, *bounds))
+    return Theory((*declared, *facts, *bounds))
 
 
 Row = tuple[list[int], float, float, list[bool], list[bool]]
 
 
-def sentences(theory: s.Theory) -> list[Row] | type[Exception]:
+def sentences(theory: Theory) -> list[Row] | type[Exception]:
     try:
         network = credal_network(hb.Model(theory).program)
     except HerbrandError as error:
@@ -68,7 +69,7 @@ def sentences(theory: s.Theory) -> list[Row] | type[Exception]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(theories())
-def test_names_are_no_matter(theory: s.Theory) -> None:
+def test_names_are_no_matter(theory: Theory) -> None:
     other = changed.renamed(theory, NAMES, CONSTANTS)
     assert sentences(other) == sentences(theory)
     assert sentences(hb.parse(hb.show(other))) == sentences(theory)

@@ -23,7 +23,7 @@ from herbrand.engines.credal.network_query import NetworkQuestion
 from herbrand.engines.credal.question import BoundQuestion, read_bound_question
 from herbrand.engines.credal.seeding import Seeds
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.engines.credal.ariel.networks import bayesian
 from tests.engines.credal.theories import theories
 from tests.laws import long, tries

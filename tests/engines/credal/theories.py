@@ -7,6 +7,7 @@ import math
 from hypothesis import strategies as st
 
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.credal import Network, holds
 
 NAMES = ("a", "b", "c", "d")
@@ -31,7 +32,7 @@ def formulas(names: tuple[str, ...]) -> st.SearchStrategy[s.Formula]:
 
 
 @st.composite
-def theories(draw: st.DrawFn, most_atoms: int = 4, most_bounds: int = 5) -> s.Theory:
+def theories(draw: st.DrawFn, most_atoms: int = 4, most_bounds: int = 5) -> Theory:
     names = NAMES[: draw(st.integers(2, most_atoms))]
     hidden = {name: draw(st.integers(1, 9)) / 10 for name in names}
     every = Network((s.Bound(s.And(tuple(map(s.Atom, names))), None, 0, 1),))
@@ -48,4 +49,4 @@ def theories(draw: st.DrawFn, most_atoms: int = 4, most_bounds: int = 5) -> s.Th
         below, above = draw(st.integers(0, 30)) / 100, draw(st.integers(0, 30)) / 100
         lower, upper = max(0.0, round(value - below, 4) - 1e-4), min(1.0, round(value + above, 4) + 1e-4)
         bounds.append(s.Bound(event, given, round(lower, 4), round(upper, 4), draw(st.booleans())))
-    return s.Theory(tuple(bounds))
+    return Theory(tuple(bounds))

@@ -16,7 +16,7 @@ from herbrand.engines.gibbs.engine import Gibbs
 from herbrand.engines.gibbs.kernels import Network, sweeps
 from herbrand.errors import ContradictionError, UnsupportedError
 from herbrand.factors.compiled import Compiled
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.question import Question
 from tests.laws import tries
 from tests.oracles.worlds import GroundAtom, Universe, exact_answers

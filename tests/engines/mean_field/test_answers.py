@@ -22,7 +22,7 @@ from herbrand.engines.mean_field.engine import MeanField
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.tables import ListedTable
 from herbrand.errors import BudgetError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.question import Question, read_explained, read_question
 from tests.engines.mean_field.theories import people, universe_of
 from tests.laws import tries

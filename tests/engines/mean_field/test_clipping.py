@@ -13,7 +13,7 @@ import herbrand as hb
 from herbrand.engines.mean_field.problem import prepared
 from herbrand.engines.mean_field.run import in_parallel
 from herbrand.errors import UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.engines.mean_field.beliefs import beliefs
 from tests.engines.mean_field.test_schedules import random_run
 from tests.engines.mean_field.theories import people

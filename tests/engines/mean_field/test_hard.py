@@ -11,7 +11,7 @@ import herbrand as hb
 from herbrand.answers.marginals import Marginals
 from herbrand.engines.mean_field.outline import outlined
 from herbrand.errors import ContradictionError, UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.engines.mean_field.theories import people
 from tests.laws import tries
 from tests.oracles.mean_field import world_count

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.mean_field.problem import Problem, prepared
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.engines.mean_field.beliefs import beliefs, entry, random_logits, values_of
 from tests.engines.mean_field.theories import universe_of
 from tests.laws import tries

@@ -29,7 +29,7 @@ from herbrand.engines.mean_field.products import (
 from herbrand.engines.mean_field.quantifiers import independent
 from herbrand.engines.mean_field.relations import KnownRelations
 from herbrand.engines.mean_field.score import none_of
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.evidence import Evidence
 from herbrand.program.program import Argument, Block, Conjunction, Literal, literals_of
 from tests.laws import tries

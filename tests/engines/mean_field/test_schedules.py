@@ -20,7 +20,7 @@ from herbrand.engines.mean_field.engine import MeanField, MeanFieldState, bound
 from herbrand.engines.mean_field.problem import Problem, prepared
 from herbrand.engines.mean_field.run import MeanFieldRun, in_parallel, in_turn, started
 from herbrand.errors import UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.program.question import Question
 from tests.engines.mean_field.beliefs import beliefs, random_logits
 from tests.engines.mean_field.theories import people, smokers, universe_of

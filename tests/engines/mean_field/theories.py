@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import herbrand as hb
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.oracles.worlds import Universe
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import herbrand as hb
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.oracles.least_model import least_model
 from tests.oracles.proofs import Proofs, Row, Weights
 
@@ -133,7 +134,7 @@ class Case:
         return "\n".join([DECLARED, *heads, KINDS[self.kind][1], *rows])
 
     @cached_property
-    def theory(self) -> s.Theory:
+    def theory(self) -> Theory:
         return hb.parse(self.text)
 
     @cached_property

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.least_model import least_model
 from tests.oracles.proofs import Facts, Proofs, Row
@@ -121,7 +122,7 @@ class Program:
             rule if rule.weight is None else replace(rule, weight=stated(rule.weight))  # type: ignore[arg-type]
             for rule in (*self.upper, *self.lower)
         ]
-        return hb.Model(s.Theory((*declared, *rules)), on=on)
+        return hb.Model(Theory((*declared, *rules)), on=on)
 
     def truths(self) -> dict[str, frozenset[Row]]:
         """Everything that has a proof of any depth."""

@@ -20,6 +20,7 @@ from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.possible_worlds import Worlds
 
@@ -119,10 +120,10 @@ def test_as_the_walk_through_all_worlds(
     assert all(math.isclose(told[row], expected[row], rel_tol=1e-9) for row in told)
 
 
-def theory_of(rules: list[s.Rule], facts: Facts) -> s.Theory:
+def theory_of(rules: list[s.Rule], facts: Facts) -> Theory:
     n = s.TypeDeclaration("n", tuple(map(s.Constant, NUMBERS)))
     declared = [n, *(s.PredicateDeclaration(name, ("n",) * arity) for name, arity in ARITY.items())]
-    return s.Theory((*declared, *map(fact, facts, facts.values()), *rules))
+    return Theory((*declared, *map(fact, facts, facts.values()), *rules))
 
 
 def fact(atom: tuple[str, tuple[int, ...]], weight: float) -> s.FactRows:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests import changed_theories as changed
 from tests.engines.proof.programs import Program, goals, programs
 from tests.engines.proof.test_against_proofs import told
@@ -90,7 +91,7 @@ def test_neither_order_nor_names_matter(data: st.DataObject, program: Program, d
     constants: dict[s.Value, s.Value] = {"a": "zü", "b": 'a"b'}
     model = program.model()
     theory = changed.renamed(changed.shuffled(model.theory, seed), predicates, constants)
-    renamed = changed.renamed(s.Theory((s.WeightedFormula(1.0, goal),)), predicates, constants)
+    renamed = changed.renamed(Theory((s.WeightedFormula(1.0, goal),)), predicates, constants)
     other = asked(hb.Model(theory), renamed.formulas[0].formula, depth, way)
     expected = {
         tuple(constants.get(value, value) for value in row): weight
@@ -171,7 +172,7 @@ def test_a_detour_changes_no_best_proof(data: st.DataObject, program: Program) -
     for algebra in ("max", "boolean"):
         one, other = (
             told(model.query(show_formula(goal), depth="fixpoint", algebra=algebra))
-            for model in (program.model(), hb.Model(s.Theory(tuple(statements))))
+            for model in (program.model(), hb.Model(Theory(tuple(statements))))
         )
         assert other == pytest.approx(one, rel=1e-9)
 

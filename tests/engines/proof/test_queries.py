@@ -19,6 +19,7 @@ from herbrand.engines.proof.query import Proof
 from herbrand.engines.proof.request import Request
 from herbrand.errors import BudgetError, HerbrandError, LanguageError, UnsupportedError
 from herbrand.language import syntax as s
+from herbrand.language.theory import Theory
 from tests.engines.proof.test_against_proofs import told
 from tests.engines.proof.test_single_proofs import proof_of
 from tests.oracles.proofs import Proofs
@@ -319,9 +320,9 @@ def test_grids_and_tables_agree(many: int) -> None:
         assert told(one) == pytest.approx(told(other))
 
 
-def _weighted(name: str, rows: list[tuple[str, str, float]]) -> s.Theory:
+def _weighted(name: str, rows: list[tuple[str, str, float]]) -> Theory:
     columns = tuple(zip(*[row[:2] for row in rows], strict=True))
-    return s.Theory((s.FactRows(name, columns, len(rows), "weighted", tuple(row[2] for row in rows)),))
+    return Theory((s.FactRows(name, columns, len(rows), "weighted", tuple(row[2] for row in rows)),))
 
 
 def test_gradients_of_facts_and_rules() -> None:

@@ -16,6 +16,7 @@ from herbrand.engines.proof.request import Request
 from herbrand.errors import UnsupportedError
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests.engines.proof.explained import explained
 from tests.engines.proof.programs import EXAMPLES, PLACES, Program, goals, programs
 from tests.engines.proof.test_against_proofs import plus, told
@@ -149,7 +150,7 @@ def test_exact_probabilities_are_those_of_all_worlds(
         for name, arity in (("e", 2), ("d", 1), ("p", 2), ("q", 2))
     ]
     rows = {name: [(*row, w) for row, w in known.items()] for name, known in facts.items()}
-    theory = s.Theory((*declared, *rules, *_weighted(rows)))
+    theory = Theory((*declared, *rules, *_weighted(rows)))
     expected = chances(rules, facts, (1, 2))  # type: ignore[arg-type]
     for name in {rule.head.predicate for rule in rules}:
         answer = hb.Model(theory).query(f"{name}(x, y)", algebra="probability", depth="fixpoint")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.language import syntax as s
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from tests.oracles.possible_worlds import Ground, Row, Worlds
 
 NUMBERS, VALUES = (1, 2), ("red", "green", "blue")
@@ -121,7 +122,7 @@ class Uncertain:
     goals: list[list[s.Formula]]
 
     @property
-    def theory(self) -> s.Theory:
+    def theory(self) -> Theory:
         declared: list[s.Statement] = [s.TypeDeclaration("n", tuple(map(s.Constant, NUMBERS)))]
         declared += [s.PredicateDeclaration(name, ("n",) * arity) for name, arity in ARITY.items()]
         declared.append(s.PredicateDeclaration("hue", ("n",), tuple(map(s.Constant, VALUES))))
@@ -135,7 +136,7 @@ class Uncertain:
             for value, chance in known.items()
         ]
         rows += [_fact(atom, holds, "soft") for atom, holds in self.stated.items()]
-        return s.Theory((*declared, *rows, *self.upper, *self.lower))
+        return Theory((*declared, *rows, *self.upper, *self.lower))
 
     def given_texts(self) -> list[str]:
         return [("" if holds else "not ") + _text(atom) for atom, holds in self.given.items()]

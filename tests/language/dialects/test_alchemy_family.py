@@ -13,7 +13,8 @@ import pytest
 import herbrand as hb
 from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_text
-from herbrand.language.syntax import Atom, Hard, Theory, Variable, WeightedFormula
+from herbrand.language.syntax import Atom, Hard, Variable, WeightedFormula
+from herbrand.language.theory import Theory
 
 World = Mapping[tuple[str, ...], bool]
 PEOPLE = ("A", "B")

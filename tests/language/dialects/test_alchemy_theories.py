@@ -23,12 +23,12 @@ from herbrand.language.syntax import (
     Not,
     Or,
     PredicateDeclaration,
-    Theory,
     TypeDeclaration,
     ValueIs,
     Variable,
     WeightedFormula,
 )
+from herbrand.language.theory import Theory
 from tests.language.dialects.generators import alchemy_formulas, alchemy_text, weighted
 
 X, Y = Variable("x"), Variable("y")

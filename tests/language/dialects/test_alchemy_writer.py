@@ -10,7 +10,8 @@ from herbrand.errors import HerbrandError, LanguageError, UnsupportedError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.parse import parse_formula, parse_theory
-from herbrand.language.syntax import Formula, Theory, WeightedFormula
+from herbrand.language.syntax import Formula, WeightedFormula
+from herbrand.language.theory import Theory
 from tests.language.dialects.generators import alchemy_formulas, same_truth, weighted
 
 

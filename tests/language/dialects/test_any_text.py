@@ -12,7 +12,7 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
+from herbrand.language.theory import show
 from tests.laws import tries
 
 GOOD = {

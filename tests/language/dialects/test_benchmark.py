@@ -11,7 +11,7 @@ from herbrand.errors import LanguageError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_benchmark, read_facts_file, read_theory_file
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
+from herbrand.language.theory import show
 
 FILES = {
     "predicates": "smoke(person)\n\nlikes(person, word)\n",

@@ -10,7 +10,8 @@ from herbrand.errors import LanguageError, UnsupportedError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write
 from herbrand.language.parse import parse_formula, parse_theory
-from herbrand.language.syntax import Atom, Bound, Formula, Iff, Not, Or, Theory
+from herbrand.language.syntax import Atom, Bound, Formula, Iff, Not, Or
+from herbrand.language.theory import Theory
 from tests.language.dialects.generators import holds, lcn_formulas, lcn_text, same_truth
 
 A, B, C = Atom("a"), Atom("b"), Atom("c")

@@ -16,8 +16,8 @@ from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.dialects.lcn import rows, theory
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
-from herbrand.language.syntax import Bound, BoundRows, Formula, Theory, walk
+from herbrand.language.syntax import Bound, BoundRows, Formula, walk
+from herbrand.language.theory import Theory, show
 from tests.laws import tries
 
 laws = settings(phases=[Phase.reuse, Phase.generate], deadline=None, max_examples=tries(150))

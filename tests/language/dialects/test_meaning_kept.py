@@ -15,6 +15,7 @@ from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.parse import parse_theory
 from herbrand.language.show import show_formula
+from herbrand.language.theory import Theory
 from herbrand.model import Model
 from tests.laws import tries
 from tests.oracles.choices import worlds_of
@@ -138,7 +139,7 @@ FACTS = {
 }
 
 
-def counted(theory: s.Theory) -> dict[tuple[s.Value, ...], float]:
+def counted(theory: Theory) -> dict[tuple[s.Value, ...], float]:
     places = {"weighted": [("r1",)]}
     return Proofs(theory.rules, FACTS, CONSTANTS, {}, places=places).answers("p", 3)
 

@@ -17,7 +17,7 @@ import herbrand as hb
 from herbrand.errors import HerbrandError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.parse import parse_formula
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from tests.laws import tries
 from tests.oracles.choices import worlds_of
 from tests.oracles.networks import Table, summed

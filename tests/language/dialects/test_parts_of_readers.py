@@ -33,7 +33,8 @@ from herbrand.language.dialects.scanner import END, NEWLINE, Cursor, Token, toke
 from herbrand.language.dialects.tensorlog.declarations import Declarations
 from herbrand.language.formulas import DEEPEST_NESTING
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import And, Atom, Formula, Iff, Implies, Not, Or, Theory
+from herbrand.language.syntax import And, Atom, Formula, Iff, Implies, Not, Or
+from herbrand.language.theory import Theory
 from tests.laws import tries
 
 PATTERN = re.compile(

@@ -12,7 +12,7 @@ from herbrand.language import syntax as s
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write
 from herbrand.language.parse import parse_formula, parse_theory
-from herbrand.language.show import show
+from herbrand.language.theory import show
 from tests.oracles.choices import worlds_of
 
 READ = {

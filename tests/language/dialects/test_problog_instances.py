@@ -12,7 +12,8 @@ from herbrand.errors import LanguageError
 from herbrand.language.dialects import read_theory_text
 from herbrand.language.dialects.problog import instances
 from herbrand.language.dialects.problog.goals import value_of
-from herbrand.language.syntax import Atom, Constant, Theory
+from herbrand.language.syntax import Atom, Constant
+from herbrand.language.theory import Theory
 from tests.language.dialects.test_problog_calls import (
     ALWAYS,
     BODIES,

@@ -13,8 +13,8 @@ from herbrand.errors import LanguageError
 from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_file, read_theory_text
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
-from herbrand.language.syntax import FactRows, Theory, WeightedFormula, walk
+from herbrand.language.syntax import FactRows, WeightedFormula, walk
+from herbrand.language.theory import Theory, show
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 pytestmark = pytest.mark.skipif(

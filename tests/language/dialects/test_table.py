@@ -20,7 +20,7 @@ from herbrand.language.dialects import (
     write,
     write_facts,
 )
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 
 TEXTS = {
     "mln": "1 P(x)",

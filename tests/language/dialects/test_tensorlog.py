@@ -13,8 +13,8 @@ from herbrand.language.check import check
 from herbrand.language.dialects import read_theory_text, write, write_facts
 from herbrand.language.dialects.tensorlog.facts import read_cfacts
 from herbrand.language.parse import parse_theory
-from herbrand.language.show import show
-from herbrand.language.syntax import FactRows, PredicateDeclaration, Rule, Theory
+from herbrand.language.syntax import FactRows, PredicateDeclaration, Rule
+from herbrand.language.theory import Theory, show
 from tests.language.dialects.generators import tensorlog_rules, tensorlog_text
 
 

@@ -39,7 +39,8 @@ from herbrand.facts.domain import array_of
 from herbrand.facts.place import Place, mixed_mistake, rows_at_fault, shown
 from herbrand.facts.sources.base import FactSource, OpenTable, Reading
 from herbrand.facts.store import Progress, Store
-from herbrand.language.syntax import FactRows, Theory, Value
+from herbrand.language.syntax import FactRows, Value
+from herbrand.language.theory import Theory
 
 _MARK_OF_KIND = {"true": None, "false": "truth", "soft": "probability", "weighted": "weight"}
 BYTES_A_CELL = 10

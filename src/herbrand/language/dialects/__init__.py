@@ -31,7 +31,8 @@ from herbrand.language.dialects.beside import DeclaredColumns
 from herbrand.language.formulas import DEEPEST_NESTING
 from herbrand.language.parse import plain_source, read_source
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration
+from herbrand.language.syntax import FactRows, PredicateDeclaration, TypeDeclaration
+from herbrand.language.theory import Theory
 
 __all__ = [
     "DIALECTS",

@@ -20,7 +20,8 @@ from herbrand.language.dialects.alchemy.formulas import Names
 from herbrand.language.dialects.alchemy.theory import MlnReader
 from herbrand.language.formulas import Atom, Constant, Value, walk
 from herbrand.language.parse import read_source
-from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory, TypeDeclaration, WeightedFormula
+from herbrand.language.syntax import FactRows, PredicateDeclaration, TypeDeclaration, WeightedFormula
+from herbrand.language.theory import Theory
 
 FILES = ("predicates", "rules", "facts", "queries")
 

@@ -31,7 +31,7 @@ from herbrand.engines.proof.request import DEPTH
 from herbrand.errors import LanguageError, Mistake, UnsupportedError, nearest
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, statement_text
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.example import Aim, World, world_named
 from herbrand.learning.learned import LearnedWeight, Learning
 from herbrand.learning.proof.losses import LOSSES

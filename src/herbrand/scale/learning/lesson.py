@@ -16,7 +16,7 @@ from herbrand.errors import UnsupportedError, counted
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.show import show_atom, statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.example import (
     Aim,
     Example,

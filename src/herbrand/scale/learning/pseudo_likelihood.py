@@ -9,7 +9,7 @@ import time
 
 from herbrand.budget import allowed_bytes
 from herbrand.errors import UnsupportedError
-from herbrand.language.syntax import Theory
+from herbrand.language.theory import Theory
 from herbrand.learning.learned import Learning
 from herbrand.learning.methods import unused_options
 from herbrand.learning.pseudo_likelihood import LikelihoodTerm, PseudoLikelihood, at_the_top, indifferent

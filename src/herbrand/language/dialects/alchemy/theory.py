@@ -56,10 +56,10 @@ from herbrand.language.syntax import (
     PredicateDeclaration,
     Role,
     Statement,
-    Theory,
     TypeDeclaration,
     WeightedFormula,
 )
+from herbrand.language.theory import Theory
 
 MOST_VARIANTS = 1024
 MOST_NESTED_INCLUDES = 50

@@ -61,11 +61,11 @@ from herbrand.language.syntax import (
     PredicateDeclaration,
     Rule,
     Single,
-    Theory,
     TypeDeclaration,
     WeightedFormula,
     learned_by,
 )
+from herbrand.language.theory import Theory
 
 _COMPUTED = "mln is not written with computed values, but for t + 1, t > 2 and the like"
 SIGNS = {

@@ -17,7 +17,8 @@ from herbrand.errors import LanguageError, Mistakes, Source, Span
 from herbrand.language.dialects.lcn.formulas import read_event_and_given
 from herbrand.language.dialects.lcn.rows import BLANK, LINE, NOTHING, NUMBER, read_bound_rows, whole_lines
 from herbrand.language.names import floats_from
-from herbrand.language.syntax import Bound, Theory
+from herbrand.language.syntax import Bound
+from herbrand.language.theory import Theory
 
 _LINE = re.compile(LINE)
 _NOTHING = re.compile(NOTHING)

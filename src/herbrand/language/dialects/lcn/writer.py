@@ -46,10 +46,10 @@ from herbrand.language.syntax import (
     Bound,
     PredicateDeclaration,
     Single,
-    Theory,
     TypeDeclaration,
     predicates_of,
 )
+from herbrand.language.theory import Theory
 
 _SIGNS = {
     Iff: Sign(2, " xnor "),

@@ -31,9 +31,10 @@ from herbrand.language.dialects.networks.normalised import (
 )
 from herbrand.language.formulas import Constant
 from herbrand.language.names import floats_from, is_writable
-from herbrand.language.network_statements import refuse_cycle
+from herbrand.language.network_choices import refuse_cycle
 from herbrand.language.network_tables import NetworkTable, refuse_wide
-from herbrand.language.syntax import PredicateDeclaration, Theory
+from herbrand.language.syntax import PredicateDeclaration
+from herbrand.language.theory import Theory
 
 _TOKENS = re.compile(
     r"""//[^\n]* | /\*.*?(?:\*/|\Z)    # left out, as are properties

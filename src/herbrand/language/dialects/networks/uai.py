@@ -23,9 +23,10 @@ from herbrand.errors import LanguageError, Source, Span
 from herbrand.language.dialects.networks.normalised import normalised, refuse_bad_entry, refuse_bad_sum
 from herbrand.language.formulas import Constant
 from herbrand.language.names import floats_from
-from herbrand.language.network_statements import refuse_cycle
+from herbrand.language.network_choices import refuse_cycle
 from herbrand.language.network_tables import NetworkTable, refuse_wide
-from herbrand.language.syntax import FactRows, PredicateDeclaration, Theory
+from herbrand.language.syntax import FactRows, PredicateDeclaration
+from herbrand.language.theory import Theory
 
 _TOKENS = re.compile(r"^[ \t]*c(?:[ \t][^\n]*)?$|#[^\n]*|([^\s#]+)", re.MULTILINE)
 _LARGEST = 10**7

@@ -25,11 +25,12 @@ from herbrand.errors import UnsupportedError
 from herbrand.language.dialects.collecting import as_text, written_lines
 from herbrand.language.formulas import Value
 from herbrand.language.names import shown_number
-from herbrand.language.network_statements import argumentless, network_tables, refuse_cycle
+from herbrand.language.network_choices import argumentless, network_tables, refuse_cycle
 from herbrand.language.network_tables import NetworkTable
 from herbrand.language.show import statement_text
 from herbrand.language.signature import Signature
-from herbrand.language.syntax import Choice, PredicateDeclaration, Statement, Theory, TypeDeclaration
+from herbrand.language.syntax import Choice, PredicateDeclaration, Statement, TypeDeclaration
+from herbrand.language.theory import Theory
 
 _PLAIN = re.compile(r"(?!(?:table|default|property)\b)(?:[^\s{}()\[\],;|\"/]|/(?![/*]))+")
 

@@ -5,7 +5,7 @@ Takes a source; returns a theory of facts, rules and choices with the file's que
 of evidence or of a query is derived, and its facts are rules ``a :- true``: as plain facts they would be
 mistaken for evidence, or for the only facts of an open predicate. All mistakes are raised together.
 
->>> from herbrand.language.show import show
+>>> from herbrand.language.theory import show
 >>> theory = read_pl(Source("t.pl", "0.3::p(X); 0.2::q(X) :- b(X), \\\\+c. b(1). 0.1::c. query(p(1))."))
 >>> print(show(theory), end="")
 0.3 :: p(X); 0.2 :: q(X) :- b(X), not c
@@ -75,9 +75,9 @@ from herbrand.language.syntax import (
     Query,
     Rule,
     Statement,
-    Theory,
     merged,
 )
+from herbrand.language.theory import Theory
 
 _EVERY, _NAMED, _NUMBERS = "constants of", "constants of queries", "numbers of"
 _ANY = "_"

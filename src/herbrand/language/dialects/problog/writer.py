@@ -64,12 +64,12 @@ from herbrand.language.syntax import (
     Query,
     Rule,
     Single,
-    Theory,
     TypeDeclaration,
     WeightedFormula,
     formulas_in,
     learned_by,
 )
+from herbrand.language.theory import Theory
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*")
 _ESCAPED = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"})

@@ -5,7 +5,7 @@ Takes a source; returns a theory of rules. Features become further goals of the 
 ``Y = "c"``. TensorLog's ``_`` is one variable of its clause, so it gets a name where it occurs twice; where
 it would close a cycle, which TensorLog refuses, it is a new variable at each place.
 
->>> from herbrand.language.show import show
+>>> from herbrand.language.theory import show
 >>> print(show(read_ppr(Source("t.ppr", "p(X,Y) :- q(X,_), assign(Y,yes) {r1}."))), end="")
 p(X, Y) :- q(X, _), Y = "yes", weighted("r1")
 >>> print(show(read_tlog(Source("t.tlog", "p(X,Y) <= q(X,Z) & r(Z,Y) // f(W) | has(X,W)"))), end="")
@@ -35,7 +35,8 @@ from herbrand.language.formulas import (
     leaf_terms,
     with_changed_terms,
 )
-from herbrand.language.syntax import BodyLiteral, PredicateDeclaration, Rule, Statement, Theory
+from herbrand.language.syntax import BodyLiteral, PredicateDeclaration, Rule, Statement
+from herbrand.language.theory import Theory
 
 WEIGHTED = "weighted"
 """The predicate that holds the weights of named rules."""

@@ -32,9 +32,9 @@ from herbrand.language.syntax import (
     PredicateDeclaration,
     Rule,
     Single,
-    Theory,
     TypeDeclaration,
 )
+from herbrand.language.theory import Theory
 
 _NAME = re.compile(r"[\w$]+")
 _CELL = re.compile(r"[^\s]+(?: +[^\s]+)*")
