@@ -222,7 +222,9 @@ def _conflict(atom: str, one: tuple[Place, str], other: tuple[Place, str]) -> Mi
 
 def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
     """Mistakes for atoms that are stated both true and false."""
-    both = np.intersect1d(true, false, assume_unique=True) if len(false) else false
+    if not len(false):
+        return []
+    both = np.intersect1d(true, false, assume_unique=True)
     many = claimed.predicate.value_type is not None
 
     def mistake(position: int) -> Mistake:
@@ -277,6 +279,8 @@ def no_value(claimed: Claimed, false: Keys) -> list[Mistake]:
 
 def two_weights(claimed: Claimed, keys: Keys, weights: Numbers) -> list[Mistake]:
     """Mistakes for atoms with two weights."""
+    if len(keys) < 2:
+        return []
     again = np.flatnonzero(keys[1:] == keys[:-1])
 
     def mistake(position: int) -> Mistake:

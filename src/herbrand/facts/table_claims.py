@@ -78,6 +78,8 @@ class Claims:
         def mistake(position: int) -> Mistake:
             return self.place(position).mistake(message(position), self._hint(position))
 
+        if not wrong.any():
+            return []
         return rows_at_fault(self.table.name, np.flatnonzero(wrong).tolist(), mistake)
 
     def _hint(self, position: int) -> str:

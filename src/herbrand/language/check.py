@@ -8,7 +8,7 @@ unknown predicates, wrong arities, type clashes, constants outside their type, v
 >>> print(signature.predicate("friends"))
 friends(thing, thing)
 
-The stages: the vocabulary (``vocabulary``: the declarations), ``uses`` (every atom against its predicate; the
+The stages: the declarations, ``uses`` (every atom against its predicate; the
 classes of positions and variables that share a type, and their names), and here every constant against its
 type.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count, repeat
 from typing import NamedTuple
 
 from herbrand.errors import LanguageError, Mistake, Mistakes, Span, nearest, placed
@@ -29,22 +29,33 @@ from herbrand.language.collection import collector_paused
 from herbrand.language.comparisons import negated_equations
 from herbrand.language.computed import Separated, separated, with_inner
 from herbrand.language.computed_dates import wrong_dates
-from herbrand.language.formulas import BODY_HOLDS, Computed, Formula, Value, Variable, opposite_hint, walk
-from herbrand.language.names import shown_constant, shown_name, wrong_moment
+from herbrand.language.formulas import (
+    BODY_HOLDS,
+    Computed,
+    Constant,
+    Formula,
+    Value,
+    Variable,
+    opposite_hint,
+    walk,
+)
+from herbrand.language.names import not_taken, shown_constant, shown_name, wrong_moment
 from herbrand.language.parse import Reading
-from herbrand.language.signature import Kind, Predicate, Signature, Type, kind_of
+from herbrand.language.signature import Kind, Predicate, Signature, Type, Vocabulary, kind_of
 from herbrand.language.syntax import (
     Bound,
+    BoundRows,
     Choice,
     FactRows,
+    PredicateDeclaration,
     Rule,
     Statement,
+    TypeDeclaration,
     WeightedFormula,
     formulas_in,
 )
 from herbrand.language.theory import Theory
 from herbrand.language.uses import ConstantUse, Slot, Uses
-from herbrand.language.vocabulary import vocabulary_of
 
 _MOST_CHOICES = 1000
 """Closed types with more constants get no suggestion of a similar one: the search would take too long."""
@@ -264,7 +275,7 @@ def _signature(
     computing = bool(apart.definitions or len(mistakes))
     _refuse_negated_equations(theory.statements if computing else (*theory.rules, *theory.choices), mistakes)
     theory = apart.typing
-    vocabulary = vocabulary_of(theory, mistakes)
+    vocabulary = _declared(theory, mistakes)
     uses = Uses(theory, vocabulary, mistakes, unread)
     names = uses.classes.names(vocabulary.predicates)
     predicates = {name: _typed(predicate, names) for name, predicate in vocabulary.predicates.items()}
@@ -318,3 +329,95 @@ def _typed(predicate: Predicate, names: dict[Slot, str]) -> Predicate:
     if predicate.value_type == value and predicate.types == tuple(types):
         return predicate
     return replace(predicate, types=tuple(types), value_type=value)
+
+
+def _declared(theory: Theory, mistakes: Mistakes) -> Vocabulary:
+    """Collect the declared types and predicates; note names and labels that are given twice."""
+    vocabulary = Vocabulary(strict=bool(theory.predicates))
+    _check_labels(theory.statements, mistakes)
+    for declaration in theory.types:
+        if _is_new("type", declaration, vocabulary.types, mistakes):
+            vocabulary.types[declaration.name] = _declared_type(declaration, mistakes)
+    for declaration in theory.predicates:
+        for name in declaration.named_types:
+            vocabulary.types.setdefault(name, Type(name))
+    for declaration in theory.predicates:
+        if _is_new("predicate", declaration, vocabulary.predicates, mistakes):
+            _declare(declaration, vocabulary, mistakes)
+    return vocabulary
+
+
+def _check_labels(statements: Iterable[Statement], mistakes: Mistakes) -> None:
+    seen: dict[str, tuple[Statement, int]] = {}
+    for statement in statements:
+        if isinstance(statement, BoundRows) and seen.keys().isdisjoint(statement.labels):
+            seen.update(_labelled(statement))
+            continue
+        for label, row in _labelled(statement):
+            first = seen.setdefault(label, row)
+            if first is not row:
+                message = f"the label [{label}] is given twice"
+                mistakes.note(message, _row_span(*row), related=[("first here", _row_span(*first))])
+
+
+def _labelled(statement: Statement) -> Iterable[tuple[str, tuple[Statement, int]]]:
+    """Labels in a statement, each with its statement and row; the labels within a run of bounds differ."""
+    if isinstance(statement, BoundRows):
+        return zip(statement.labels, zip(repeat(statement), count()), strict=False)
+    return [] if statement.label is None else [(statement.label, (statement, 0))]
+
+
+def _row_span(statement: Statement, row: int) -> Span | None:
+    return statement.row_span(row) if isinstance(statement, BoundRows) else statement.span
+
+
+def _is_new(
+    what: str,
+    declaration: TypeDeclaration | PredicateDeclaration,
+    known: dict[str, Type] | dict[str, Predicate],
+    mistakes: Mistakes,
+) -> bool:
+    first = known.get(declaration.name)
+    if first is None:
+        return True
+    message = f"{what} '{declaration.name}' is declared twice"
+    mistakes.note(message, declaration.span, related=[("first here", first.span)])
+    return False
+
+
+def _declared_type(declaration: TypeDeclaration, mistakes: Mistakes) -> Type:
+    if declaration.bounds is not None:
+        first, last = declaration.bounds
+        return Type(declaration.name, range(first, last + 1), "number", True, declaration.span)
+    if declaration.values is not None:
+        return _closed_type(declaration.name, declaration.values, declaration.span, mistakes)
+    kind = "number" if declaration.numeric else "text" if declaration.calendar else None
+    return Type(declaration.name, None, kind, True, declaration.span, declaration.calendar)
+
+
+def _closed_type(name: str, constants: Sequence[Constant], span: Span | None, mistakes: Mistakes) -> Type:
+    first = constants[0].value
+    for constant in constants:
+        if kind_of(constant.value) != kind_of(first):
+            message = f"{shown_constant(first)} and {shown_constant(constant.value)} stand in one set"
+            mistakes.note(message, constant.span, "a type holds text or numbers, not both")
+    return Type(name, tuple(constant.value for constant in constants), kind_of(first), True, span)
+
+
+def _declare(declaration: PredicateDeclaration, vocabulary: Vocabulary, mistakes: Mistakes) -> None:
+    name, values, span = declaration.name, declaration.values, declaration.span
+    value_type = values if isinstance(values, str) else None
+    if isinstance(values, tuple):
+        value_type = not_taken(f"{name} value", vocabulary.types)
+        vocabulary.types[value_type] = _closed_type(value_type, values, span, mistakes)
+    vocabulary.predicates[name] = Predicate(
+        name,
+        declaration.types,
+        value_type,
+        declaration.role,
+        True,
+        span,
+        declaration.tells_world,
+        declaration.query,
+        declaration.function,
+    )

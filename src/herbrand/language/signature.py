@@ -202,5 +202,14 @@ def _predicate(signature: Signature, known: Predicate) -> PredicateDeclaration:
     return PredicateDeclaration(known.name, known.types, values, known.role, known.query)
 
 
+@dataclass
+class Vocabulary:
+    """The names known so far. ``strict``: some predicate is declared, so all must be."""
+
+    types: dict[str, Type] = field(default_factory=dict)
+    predicates: dict[str, Predicate] = field(default_factory=dict)
+    strict: bool = False
+
+
 def kind_of(value: Value) -> Kind:
     return "text" if isinstance(value, str) else "number"

@@ -1,5 +1,6 @@
 """A whole theory: its statements in order, what it declares and derives, and its text.
 
+>>> from herbrand.language.formulas import Atom, Variable
 >>> smokes = Atom("smokes", (Variable("x"),))
 >>> print(Theory((PredicateDeclaration("smokes", ("person",)), WeightedFormula(1.5, smokes))))
 predicate smokes(person)

@@ -37,7 +37,7 @@ from herbrand.language.formulas import (
 from herbrand.language.names import is_made, not_taken, shown_constant, shown_name
 from herbrand.language.scope import Renaming, free_variables, quantified_names, written
 from herbrand.language.show import show_atom, show_formula
-from herbrand.language.signature import Predicate
+from herbrand.language.signature import Predicate, Vocabulary
 from herbrand.language.syntax import (
     Bound,
     BoundRows,
@@ -51,7 +51,6 @@ from herbrand.language.syntax import (
     learned_by,
 )
 from herbrand.language.theory import Theory
-from herbrand.language.vocabulary import Vocabulary
 
 
 class Slot(NamedTuple):
