@@ -222,9 +222,9 @@ def _conflict(atom: str, one: tuple[Place, str], other: tuple[Place, str]) -> Mi
 
 def true_and_false(claimed: Claimed, true: Keys, false: Keys) -> list[Mistake]:
     """Mistakes for atoms that are stated both true and false."""
-    if not len(false):
+    both = np.intersect1d(true, false, assume_unique=True) if len(false) else false
+    if not len(both):
         return []
-    both = np.intersect1d(true, false, assume_unique=True)
     many = claimed.predicate.value_type is not None
 
     def mistake(position: int) -> Mistake:
