@@ -43,6 +43,11 @@ FILES: dict[str, str | bytes] = {
 WRONG = [
     ("infer gone.hb", 1, "'gone.hb'"),
     ("infer sh.hb", 1, "there is no file 'sh.hb'\n  did you mean 's.hb'?"),
+    (
+        "infer s.hb smokes(x)",
+        1,
+        "there is no file 'smokes(x)'\n  files stand here; what is asked stands behind --query",
+    ),
     ("infer project", 1, "name a theory file, such as smokers.hb"),
     ("infer s.hb smokes.csv", 1, "theories end in .hb, .mln"),
     ("infer s.hb --facts smokes.csv tables/deep.csv", 1, "tables of facts are named by --facts"),
