@@ -280,8 +280,8 @@ def _bytes_of(path: str | Path) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        hint = "files stand here; what is asked stands behind --query" if "(" in str(path) else ""
-        raise LanguageError(f"there is no file '{path}'", hint=similar_file(Path(path)) or hint) from None
+        asked = "files stand here; what is asked stands behind --query" if str(path).endswith(")") else ""
+        raise LanguageError(f"there is no file '{path}'", hint=asked or similar_file(Path(path))) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LanguageError(f"'{path}' cannot be read: {reason}") from None
