@@ -134,6 +134,14 @@ def test_a_type_that_mixes_beyond_what_floats_keep():
     )
 
 
+def test_fractions_stand_beside_large_whole_numbers_that_are_floats():
+    """In one column they did; in two, or in a table and a theory, the type was refused."""
+    facts = {"born": [("a", 2**60)], "made": [("b", 0.5)]}
+    predicates = {"born": SIGNATURE.predicates["born"], "made": Predicate("made", ("person", "year"))}
+    loaded = load(facts, Signature(SIGNATURE.types, predicates))
+    assert list(loaded.domains["year"]) == [0.5, 2**60]
+
+
 def theory(text: str) -> tuple[FactRows, ...]:
     return parse_theory(text, "t.hb").facts
 

@@ -129,3 +129,78 @@ def test_numbers_read_as_text_are_told_how_they_are_declared() -> None:
     theory = hb.parse("predicate n(v): observed\npredicate big(v)\n1: n(x) and x > 2 => big(x)")
     with pytest.raises(HerbrandError, match="if both are numbers, declare the type of the text: type amount"):
         hb.Model(theory, {"n": [("1",), ("3",)]}).infer()
+
+
+BESIDE_FRACTIONS = """
+type n = number
+type m = number
+predicate whole(n): observed
+predicate other(m): observed
+predicate out(m)
+"""
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_whole_numbers_are_not_rounded_beside_fractions(on: bool, tmp_path: Path) -> None:
+    """2^53 + 1 was taken for 2^53, which is the float next to it: in comparisons, and as a constant of a type
+    that has fractions too."""
+    large = (2**53, 2**53 + 1, 2**63 - 1)
+    small = (0.5, float(2**53))
+    place = f"duckdb:{tmp_path / 'w.duckdb'}" if on else None
+    facts = {"whole": [(x,) for x in large], "other": [(y,) for y in small]}
+    rules = BESIDE_FRACTIONS + "out(y) :- whole(x), other(y), y = x + 0"
+    model = hb.Model(hb.parse(rules), facts, on=place)
+    for sign, order in {"=": operator.eq, "!=": operator.ne, "<": operator.lt, ">=": operator.ge}.items():
+        for one, other in (("x", "y"), ("y", "x")):
+            goal = f"whole(x) and other(y) and {one} + 0 {sign} {other} * 1"
+            found = {(row.bindings["x"], row.bindings["y"]) for row in model.query(goal)}
+            expected = {
+                (x, y)
+                for x, y in itertools.product(large, small)
+                if (order(x, y) if one == "x" else order(y, x))
+            }
+            assert found == expected, goal
+    assert [(row.bindings["y"], row.weight) for row in model.query("out(y)")] == [(2**53, 1.0)]
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_constants_of_closed_types_are_not_rounded(on: bool, tmp_path: Path) -> None:
+    text = f"""
+type n = {{{2**53 + 1}, {2**53 + 2}}}
+type m = {{0.5, {2**53 + 2}}}
+predicate whole(n): observed
+predicate other(m): observed
+predicate in_m(m)
+predicate in_n(n)
+in_m(x + 0) :- whole(x)
+in_n({2**54 + 4} * y) :- other(y)
+"""
+    place = f"duckdb:{tmp_path / 'w.duckdb'}" if on else None
+    facts = {"whole": [(2**53 + 1,), (2**53 + 2,)], "other": [(0.5,), (2.0**53 + 2,)]}
+    for goal in ("in_m(z)", "in_n(z)"):
+        answers = hb.Model(hb.parse(text), facts, on=place).query(goal)
+        assert [(row.bindings["z"], row.weight) for row in answers] == [(2**53 + 2, 1.0)], goal
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_a_constant_is_never_rounded(on: bool, tmp_path: Path) -> None:
+    rule = BESIDE_FRACTIONS + "out(x + 1) :- whole(x)"
+    place = f"duckdb:{tmp_path / 'w.duckdb'}" if on else None
+
+    def answers(number: int) -> list[object]:
+        model = hb.Model(hb.parse(rule), {"whole": [(number,)], "other": [(0.5,)]}, on=place)
+        return [row.bindings["y"] for row in model.query("out(y)")]
+
+    assert answers(2**53 + 1) == [2**53 + 2]
+    with pytest.raises(UnsupportedError, match="would hold fractions and whole numbers beyond"):
+        answers(2**53)
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_a_whole_number_is_round(on: bool, tmp_path: Path) -> None:
+    """It was rounded as a float: that of 2^53 + 1 was 2^53, and that of 2^63 - 1 did not fit."""
+    numbers = (2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 7)
+    text = "type n = number\npredicate v(n): observed\npredicate out(n)\nout(m) :- v(a), m = round(a)"
+    place = f"duckdb:{tmp_path / 'w.duckdb'}" if on else None
+    model = hb.Model(hb.parse(text), {"v": [(number,) for number in numbers]}, on=place)
+    assert {row.bindings["m"] for row in model.query("out(m)")} == set(numbers)

@@ -205,7 +205,15 @@ def one_number_type(parts: Sequence[pa.Array]) -> list[pa.Array]:
     """
     if len({part.type for part in parts}) <= 1:
         return list(parts)
-    return [part.cast(pa.float64()) for part in parts]
+    return [part if pa.types.is_floating(part.type) else _as_floats(part) for part in parts]
+
+
+def _as_floats(whole: pa.Array) -> pa.Array:
+    """Arrow itself refuses all whole numbers beyond 2^53, even those that a float represents exactly."""
+    floats = _as_other_number(whole) if pa.types.is_int64(whole.type) else whole.cast(pa.float64())
+    if floats.null_count:
+        raise pa.ArrowInvalid("no float is this whole number")
+    return floats
 
 
 def _as_other_number(numbers: pa.Array) -> pa.Array:

@@ -44,14 +44,17 @@ from herbrand.language.show import show_expression
 from herbrand.program.bindings import columns_of
 from herbrand.program.growing_facts import GrowingFacts
 from herbrand.program.text_functions import TEXT_FUNCTIONS, Array
+from herbrand.relations.exact_order import in_exact_order
 from herbrand.relations.expression import (
     MICROSECONDS,
     Expression,
     Kind,
+    Kinds,
     choose,
     column,
     either,
     greater,
+    kind_of,
     lesser,
     literal,
     magnitude,
@@ -76,12 +79,17 @@ def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
     return of
 
 
+def _rounded(numbers: Array) -> Array:
+    """The nearest whole numbers. Those that are whole already are kept: beyond 2^53 a float has no room."""
+    return numbers if numbers.dtype.kind == "i" else np.rint(numbers)
+
+
 _FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     **TEXT_FUNCTIONS,
     "exp": _of_floats(np.exp),
     "log": _of_floats(np.log),
     "sqrt": _of_floats(np.sqrt),
-    "round": _of_floats(np.rint),
+    "round": _rounded,
     "power": _of_floats(np.power),
 }
 BodyRows = Callable[[Sequence[Formula], Sequence[str]], Relation]
@@ -133,7 +141,8 @@ class Values:
                 continue
             rows, left = self._valued(rows, test.left)
             rows, right = self._valued(rows, test.right)
-            rows = replace(rows, relation=rows.relation.where(ORDERS[test.operator](left, right)))
+            holds = _compared(test.operator, left, right, rows.relation.kinds)
+            rows = replace(rows, relation=rows.relation.where(holds))
         return rows
 
     def with_index(self, rows: ValuedRows, name: str, new: bool) -> ValuedRows:
@@ -408,6 +417,17 @@ def _refuse_kinds(value: Arithmetic, kinds: Sequence[Kind]) -> None:
         )
     if texts and value.sign in ("min", "max") and len(texts) < len(kinds):
         raise UnsupportedError(f"{value.sign} of text and a number", span=value.span)
+
+
+def _compared(sign: str, left: Expression, right: Expression, kinds: Kinds) -> Expression:
+    """The comparison, without rounding a whole number beside a fraction."""
+    order = ORDERS[sign]
+    match kind_of(left, kinds), kind_of(right, kinds):
+        case "int", "float":
+            return in_exact_order(order, left, right)
+        case "float", "int":
+            return in_exact_order(lambda whole, fraction: order(fraction, whole), right, left)
+    return order(left, right)
 
 
 def _computed(sign: str, parts: Sequence[str], kinds: Sequence[Kind]) -> Expression:

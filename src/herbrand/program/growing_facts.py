@@ -30,12 +30,15 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.facts import Facts, FactTable
 from herbrand.language.signature import Signature
 from herbrand.program.clause_rows import Source
-from herbrand.relations.expression import Expression, cast, column, either, magnitude
+from herbrand.relations.exact_order import is_float
+from herbrand.relations.expression import Expression, cast, column, either, every, magnitude
 from herbrand.relations.memory import Memory
 from herbrand.relations.relation import Relation
 
 EXACT = 2.0**53
 """Integers up to here are exact as floats."""
+TOO_LARGE = 2.0**63
+"""Floats below it in magnitude are within 64 bits if they are whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,9 @@ class GrowingFacts:
         """Add the index of each value as a constant of this type; if ``new`` and the type is open, unknown
         values become constants, otherwise their rows are dropped."""
         known = self.numbers(type_name)
-        rows, known = self._of_one_kind(rows, values, known, type_name)
-        if new and self.signature.types[type_name].values is None:
+        new = new and self.signature.types[type_name].values is None
+        rows, known = self._of_one_kind(rows, values, known, type_name, new)
+        if new:
             values_alone = rows.select(value=column(values)).distinct()
             more = values_alone.without(known, ["value"]).arrays()["value"]
             if len(more):
@@ -99,9 +103,10 @@ class GrowingFacts:
         return rows.join(known.renamed(**{values: "value", index: "id"}), [values])
 
     def _of_one_kind(
-        self, rows: Relation, values: str, known: Relation, type_name: str
+        self, rows: Relation, values: str, known: Relation, type_name: str, new: bool
     ) -> tuple[Relation, Relation]:
-        """The values and a type's constants as integers if all of them are, else both as floats."""
+        """The values and a type's constants as integers if all of them are, else both as floats. Unless they
+        become constants, the values that the type's numbers cannot be are left out."""
         own, theirs = rows.kinds[values], known.kinds["value"]
         # x - x is nan, not 0, for infinities and nan, in memory and in SQL alike.
         if own == "float" and rows.where(column(values) - column(values) != 0.0).count():
@@ -120,11 +125,20 @@ class GrowingFacts:
             return rows, known
         if "text" in (own, theirs):
             raise UnsupportedError(f"type {type_name} would hold text and numbers")
-        if theirs == "float":
-            return rows.let(**{values: cast(column(values), "float")}), known
-        if known.where(magnitude(column("value")) > int(EXACT)).count():
+        number = column(values)
+        if theirs == "int" and not new:
+            whole = rows.where(every(number == Expression("floor", (number,)), magnitude(number) < TOO_LARGE))
+            return whole.let(**{values: cast(number, "int")}), known
+        if theirs == "int":
+            self._refuse_rounded(known.where(~is_float(column("value"))), type_name)
+            return rows, known.let(value=cast(column("value"), "float"))
+        if new:
+            self._refuse_rounded(rows.where(~is_float(number)), type_name)
+        return rows.where(is_float(number)).let(**{values: cast(number, "float")}), known
+
+    def _refuse_rounded(self, rounded: Relation, type_name: str) -> None:
+        if rounded.count():
             raise UnsupportedError(f"type {type_name} would hold fractions and whole numbers beyond 2^53")
-        return rows, known.let(value=cast(column("value"), "float"))
 
 
 def _as_array(values: np.ndarray) -> pa.Array:

@@ -21,12 +21,11 @@ from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.table_claims import Claims, mark_of, read_claims
 from herbrand.language.signature import Kind, Predicate, Signature
 from herbrand.language.syntax import Value
-from herbrand.program.growing_facts import EXACT
 from herbrand.relations.database import Database
 from herbrand.relations.expression import TYPES
 from herbrand.relations.expression import Kind as ValueKind
 from herbrand.scale.domain import constant, stored_domain
-from herbrand.scale.sql_phrases import equal, sigmoid_of
+from herbrand.scale.sql_phrases import equal, no_float, sigmoid_of
 from herbrand.scale.table_query import TableQuery, in_one_form, in_place, judged, kind_of
 
 Report = Callable[[str, float], None]
@@ -191,10 +190,9 @@ class Loading:
             for part in (parts if len(parts) > 1 else ())
         }
         if any(map(pa.types.is_floating, kinds.values())):
-            limit = int(EXACT)
+            rounded = no_float("value", self.database.dialect)
             for part in (part for part, kind in kinds.items() if pa.types.is_integer(kind)):
-                beyond = f"SELECT 1 FROM ({part}) q WHERE value > {limit} OR value < -{limit} LIMIT 1"
-                if self.database.rows(beyond):
+                if self.database.rows(f"SELECT 1 FROM ({part}) q WHERE {rounded} LIMIT 1"):
                     raise mixed_numbers(name)
 
     def _none_of(self, kind: ValueKind) -> str:

@@ -12,6 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from herbrand.relations.dialects import Dialect
+from herbrand.relations.exact_order import is_float
+from herbrand.relations.expression import column, written
+
 
 def double(value: float) -> str:
     """A float literal, infinite values included."""
@@ -26,3 +30,8 @@ def sigmoid_of(z: str) -> str:
 def equal(left: str, right: str, columns: Iterable[str]) -> str:
     """Condition that rows of two tables are equal in all of these columns."""
     return " AND ".join(f"{left}.{column} = {right}.{column}" for column in columns) or "TRUE"
+
+
+def no_float(name: str, dialect: Dialect) -> str:
+    """Condition that no float holds the whole number in a column."""
+    return written(~is_float(column(name)), {name: "int"}, dialect)
