@@ -169,6 +169,41 @@ def test_a_condition_chooses_rows(tmp_path: Path, made: Any) -> None:
     assert pays(f"{address} WHERE sender = 'ann'") == {row for row in chosen() if row[0] == "ann"}
 
 
+CONDITIONS = [
+    (["0.5", "1e-9", "2.25"], "c < 1.0", ["0.5", "1e-9"]),
+    (["19.6", "19.4", "20.4"], "c < 20", ["19.4", "19.6"]),
+    (["0.25", "0", "-0.25"], "c > 0", ["0.25"]),
+    (["9007199254740993", "9007199254740992"], "c > 9007199254740992", ["9007199254740993"]),
+    (["2026-11-22T10:30:00", "2026-11-22T08:00:00"], "c > '2026-11-22 09:00:00'", ["2026-11-22T10:30:00"]),
+    (["2026-11-22", "2026-11-23"], "c - date '2026-11-22' = 1", ["2026-11-23"]),
+    (
+        ["2026-11-22T10:30:00+02:00", "2026-11-22T08:15:00", "2026-11-22T09:00Z"],
+        "c > '2026-11-22 08:20:00'",
+        ["2026-11-22T09:00Z", "2026-11-22T10:30:00+02:00"],
+    ),
+    (
+        ["2026-11-22T00:00:00+02:00", "2026-11-22T12:00:00Z"],
+        "c < '2026-11-22'",
+        ["2026-11-22T00:00:00+02:00"],
+    ),
+]
+
+
+@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize(("cells", "condition", "kept"), CONDITIONS)
+def test_a_condition_sees_a_cell_as_it_is_written(
+    cells: list[str], condition: str, kept: list[str], on: bool, tmp_path: Path
+) -> None:
+    """A column of fractions was rounded to whole numbers, one of times was cut to its days, and a zone was
+    left out: rows that meet the condition were missing, and others were there."""
+    (tmp_path / "t.csv").write_text("\n".join(["c", *cells]))
+    place = f"duckdb:{tmp_path / 'w.duckdb'}" if on else None
+    model = hb.Model(
+        hb.parse("predicate q(cell): observed"), f"q={tmp_path}/t.csv(c) where {condition}", on=place
+    )
+    assert sorted(row.bindings["x"] for row in model.query("q(x)")) == kept
+
+
 @data
 def test_tables_in_memory_are_chosen_from_by_the_name(made: Any) -> None:
     assert pays({"pays(sender, receiver, amount)": made()}) == chosen()

@@ -241,11 +241,23 @@ class TextTable(OpenTable):
         return Place(self.name, line).mistake(message, hint)
 
 
+_WHOLE, _NUMBER, _DAY = (f"TRY_CAST({{0}} AS {kind})" for kind in ("BIGINT", "DOUBLE", "DATE"))
+_INSTANT = (
+    "CASE WHEN regexp_matches({0}, '[T ].*(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$') "
+    "THEN make_timestamp(epoch_us(TRY_CAST({0} AS TIMESTAMPTZ))) ELSE TRY_CAST({0} AS TIMESTAMP) END"
+)
+"""A time in UTC: a cast to TIMESTAMP would leave its zone out."""
+_KINDS = ((_WHOLE, _NUMBER), (_NUMBER, _NUMBER), (_DAY, _INSTANT), (_INSTANT, _INSTANT))
+"""Kinds of a column in a condition, each with one that loses nothing: a cast to BIGINT rounds a fraction, and
+one to DATE leaves the time of day out."""
+
+
 def _typed(store: Store, staged: Staged, place: int) -> str:
     """SQL expression of a column in a condition: numbers or dates if every cell is one, else text."""
-    for kind in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP"):
-        cell = f"TRY_CAST(c{place} AS {kind})"
-        if store.rows(f"SELECT count({cell}) = count(c{place}) FROM {staged.name}")[0][0]:
+    for kind, exact in _KINDS:
+        cell, same = kind.format(f"c{place}"), exact.format(f"c{place}")
+        kept = f"SELECT count(*) FILTER ({cell} = {same}) = count(c{place}) FROM {staged.name}"
+        if store.rows(kept)[0][0]:
             return cell
     return f"c{place}"
 
