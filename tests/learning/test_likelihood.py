@@ -353,3 +353,21 @@ def test_likelihood_is_learned_without_torch() -> None:
         "assert model.learn(method='contrastive-divergence').method == 'contrastive-divergence'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("l1", [0.01, 0.3, 2.0])
+def test_a_corner_takes_back_what_a_start_gave_to_statements_without_effect(l1: float) -> None:
+    """The starts are random where something is hidden; L-BFGS took tiny magnitudes to be at 0 already."""
+    theory = "predicate f(t)\npredicate g(t)\n?: f(x) or not f(x)\n?: g(x) xor not g(x)"
+    found = learned(theory, {"f": ["a"]}, latent="g", l1=l1, l2=0)
+    assert [weight.weight for weight in found.weights] == [0, 0] and found.status.converged
+
+
+@pytest.mark.parametrize("latent", [(), ("h",)])
+def test_the_curve_never_falls_under_a_corner(latent: tuple[str, ...]) -> None:
+    theory = "predicate f(n)\npredicate h(n)\n1.5: f(i)\n-0.3: f(i) and h(i)"
+    found = learned(theory, {"f": [1, 3], "h": [1, 2]}, relearn=True, l1=0.05, l2=0, latent=latent)
+    values = [progress.value for progress in found.curve]
+    assert values == sorted(values)
+    last = found.metrics["log_likelihood"] - 0.05 * sum(abs(weight.weight) for weight in found.weights)
+    assert values[-1] == pytest.approx(last)

@@ -64,7 +64,8 @@ class Patience:
     limit.
 
     ``taken``: steps of an earlier climb, which count. After each step ``keep`` is called with value and
-    weights, and ``watch`` with the value less the penalty, which never falls.
+    weights, and ``watch`` with the value less the penalty, which may fall only under an L1 penalty: L-BFGS
+    takes a weight for two magnitudes, and penalises both.
     """
 
     tolerance: float = 1e-9
@@ -212,9 +213,11 @@ class _Enough(Exception):  # noqa: N818 (no error)
 def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience, start: np.ndarray) -> Top:
     clock = _Clock(patience, penalty)
     curvature = slope.curvature(np.zeros(size)) + penalty.l2
-    # In units in which the curvature in every weight is equal, L-BFGS needs far fewer steps.
-    unit = 1 / np.sqrt(np.maximum(curvature, 1e-8 * max(1e-300, float(curvature.max()))))
     split = penalty.l1 > 0
+    # In units in which the curvature in every weight is equal, L-BFGS needs far fewer steps. Magnitudes keep
+    # units of at most 1: in larger ones each is near 0, where L-BFGS takes it to be at its bound already.
+    flattest = 1.0 if split else 1e-8 * max(1e-300, float(curvature.max()))
+    unit = 1 / np.sqrt(np.maximum(curvature, flattest))
     point, advice = start / unit, ""
     if split:
         # Magnitudes are not smooth at 0: as differences of two non-negative numbers they are linear.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,7 +31,7 @@ from herbrand.language.theory import Theory
 from herbrand.language.written_weights import relearned
 from herbrand.learning import contrastive_divergence
 from herbrand.learning.both_sides import BothSides, both_sides, label_scale
-from herbrand.learning.climbing import Patience, Penalty, Top, climb
+from herbrand.learning.climbing import Penalty, Top, climb
 from herbrand.learning.example import Aim, Example, World, examples_of
 from herbrand.learning.expected_counts import Side, side_of
 from herbrand.learning.learned import Learning
@@ -192,17 +192,9 @@ def _highest(objective: Likelihood, first: np.ndarray, penalty: Penalty, setting
     for point in points:
         if best is not None and settings.budget.ended:
             break
-        top = climb(slope, size, penalty, _never_below(patience, height), point)
+        top = climb(slope, size, penalty, patience, point)
         reached = top.value - penalty.of(top.weights)
         if best is None or reached > height:
             best, height = top, reached
     assert best is not None
     return best
-
-
-def _never_below(patience: Patience, height: float) -> Patience:
-    """Report the best value so far, over all starts."""
-    watch = patience.watch
-    assert watch is not None
-    seen: Callable[[int, float], None] = watch
-    return replace(patience, watch=lambda step, value: seen(step, max(value, height)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,12 +68,15 @@ class Method:
         return self.metric.replace(" ", "_").replace("-", "_")
 
     def patience(self, settings: LearningSettings) -> Patience:
-        """Limits from the settings; each step is reported to ``settings.watch``."""
-        most = settings.iterations or self.steps
+        """Limits from the settings; ``settings.watch`` gets the highest value so far after each step, over
+        all climbs."""
+        most, height = settings.iterations or self.steps, -math.inf
 
         def watch(step: int, value: float) -> None:
+            nonlocal height
+            height = max(height, value)
             if settings.watch is not None:
-                settings.watch(Progress(step, most, self.metric, value))
+                settings.watch(Progress(step, most, self.metric, height))
 
         return Patience(settings.tolerance or self.tolerance, most, settings.budget, watch)
 
