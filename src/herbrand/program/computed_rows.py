@@ -606,7 +606,17 @@ def _names(definition: Definition) -> list[str]:
 
 
 def _rules_of(statement: Rule | Choice) -> list[Rule]:
-    return [statement] if isinstance(statement, Rule) else as_rules([statement])
+    """The statement as a rule for each head, of all rows that may hold. What is negated of variables of other
+    heads is left out: without these heads it would say that no constant has it."""
+    if isinstance(statement, Rule):
+        return [statement]
+    named = variables_of([one.head for one in statement.alternatives]).keys()
+    return [replace(rule, body=_of_own_head(rule, named)) for rule in as_rules([statement])]
+
+
+def _of_own_head(rule: Rule, named: Set[str]) -> tuple[BodyLiteral, ...]:
+    others = named - variables_of(rule.head).keys() - bound_variables(rule.body)
+    return tuple(x for x in rule.body if not isinstance(x, Not) or others.isdisjoint(variables_of(x)))
 
 
 def _placed(error: HerbrandError, definition: Definition) -> HerbrandError:

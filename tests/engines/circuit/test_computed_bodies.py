@@ -213,3 +213,17 @@ def test_a_head_beside_one_of_what_is_no_constant_ranges_over_its_type(tests: st
         "a(1)": pytest.approx(0.5),
         "b(0)": pytest.approx(0.25),
     }
+
+
+@pytest.mark.parametrize("absent", ["not o(i, x)", "o(j, x), not o(i, x)", "not o(i, y)"])
+@pytest.mark.parametrize("other", ["d(x, i)", "d(y, i)"])
+def test_an_absence_of_what_another_head_ranges_over_is_of_each_constant(absent: str, other: str) -> None:
+    """Without the other head it would be of all constants, of which some has always been seen."""
+    declared = "type n = 0..2\npredicate o(n, t): observed\npredicate c(t)\npredicate e\npredicate d(t, n)\n"
+    facts = 'o(2, "a")\no(2, "b")\no(1, "b")\n'
+    choice = f"0.3 :: c(x); 0.1 :: {other} :- {absent}\n"
+    plain, computing = (
+        hb.Model(hb.parse(f"{declared}{facts}{choice}e :- c(x), o(j, y){test}")).infer("e")["e"]
+        for test in ("", ", j >= j - 0")
+    )
+    assert computing == pytest.approx(plain) and plain > 0
