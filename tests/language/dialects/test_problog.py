@@ -533,6 +533,19 @@ def test_the_largest_of_several_is_written_two_by_two() -> None:
     assert [row.atom for row in found.rows() if row.probability] == ["r(3)", "r(5)"]
 
 
+def test_variables_of_several_absences_are_written_apart() -> None:
+    """Each absence is of some value of its own, and one name in two of them could not be read again."""
+    declared = "predicate o(t, t): observed\npredicate d(t)\npredicate e\n"
+    theory = hb.parse(
+        f'{declared}o("a", "b")\no("b", "a")\n0.5 :: d(x) :- not o(x, x), not o(j, j), not o(j, "c")\n'
+        "0.25 :: e :- not o(k, k), not o(_, _)\n0.75 :: e :- not o(j1, j), not d(j)\n"
+    )
+    back = read_theory_text(hb.written(theory, "pl"), "pl")
+    asked = ['d("a")', 'd("b")', "e"]
+    found, again = hb.Model(theory).infer(asked), hb.Model(back).infer(asked)
+    assert [again[atom] for atom in asked] == [found[atom] for atom in asked] == [0.5, 0.5, 0.0]
+
+
 def test_what_is_computed_stays_in_its_range_where_it_is_written() -> None:
     """Without a goal of the range ``q(4)`` and ``r(-1)`` held of what was written."""
     text = """type n = 0..3

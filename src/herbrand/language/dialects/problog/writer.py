@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from herbrand.errors import UnsupportedError
 from herbrand.language.comparisons import variables_of
@@ -48,7 +49,7 @@ from herbrand.language.formulas import (
     unnegated,
 )
 from herbrand.language.names import shown_constant, shown_number
-from herbrand.language.scope import variable_types
+from herbrand.language.scope import variable_types, with_terms
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Signature
 from herbrand.language.syntax import (
@@ -218,6 +219,7 @@ class _Writer:
         named = [chance for chance in chances if isinstance(chance, Variable)]
         taken = set(variables_of([*by, *named, *heads, *map(unnegated, body)]))
         heads = [_with_named(head, taken) for head in heads]
+        body = tuple(_apart(body, variables_of([*by, *named, *heads, *_not_negated(body)]).keys(), taken))
         names = _spelled_variables([*heads, *body], [*by, *named])
         shown = [f"{_chance(chance, names)}::" for chance in chances] or [""]
         text = "; ".join(before + self._atom(head, names) for before, head in zip(shown, heads, strict=True))
@@ -288,9 +290,27 @@ def _constant(value: Value) -> str:
     return _quoted(value) if isinstance(value, str) else shown_constant(value)
 
 
+def _not_negated(body: Iterable[BodyLiteral]) -> list[BodyLiteral]:
+    return [part for part in body if not isinstance(part, Not)]
+
+
+def _apart(body: Iterable[BodyLiteral], outside: Collection[str], taken: set[str]) -> Iterator[BodyLiteral]:
+    """Yield the goals with other names for variables that several negated goals have, and nothing ``outside``
+    of these: each of the goals means some value of its own, and Prolog reads one name as one value."""
+    seen = set[str]()
+    for part in body:
+        if isinstance(part, Not):
+            own = [name for name in variables_of(unnegated(part)) if name not in outside]
+            renamed = {name: Variable(fresh_name(name, taken)) for name in own if name in seen}
+            taken.update(variable.name for variable in renamed.values())
+            seen.update(own)
+            part = cast(BodyLiteral, with_terms(part, renamed))
+        yield part
+
+
 def _unbound(heads: Sequence[Atom], body: Sequence[BodyLiteral]) -> list[str]:
     """Variables outside ``not`` to which no goal gives a value."""
-    outside = variables_of([*heads, *(part for part in body if not isinstance(part, Not))])
+    outside = variables_of([*heads, *_not_negated(body)])
     known = valued(body)
     return [name for name, term in outside.items() if name not in known and not term.anonymous]
 
