@@ -63,6 +63,24 @@ def test_what_statements_compute_and_count(
     assert "`" not in found.text
 
 
+def test_heads_that_compute_are_shown_as_they_are_written() -> None:
+    """One of several had the equations of the others behind it, and names of values in back-quotes."""
+    statement = "? :: d(x + 1); 0.25 :: e(x + 2); ? :: d(x - 1) :- o(x), not d(x + 7)"
+    found = hb.Model(hb.parse(NUMBERS + statement)).learn(worlds=[*map(hb.parse, ("d(2)", "not d(2)"))])
+    assert [w.statement for w in found.weights] == [
+        "? :: d(x + 1) :- o(x), not d(x + 7)",
+        "? :: d(x - 1) :- o(x), not d(x + 7)",
+    ]
+
+
+@pytest.mark.parametrize("head", ["e(1)", "d(x)", "d(x); ?[k] :: e(k)"])
+def test_a_probability_for_each_computed_value_needs_an_atom_that_has_it(head: str) -> None:
+    """It was a ``KeyError``."""
+    statement = f"?[k] :: {head} :- o(x), k = x + 1"
+    with pytest.raises(UnsupportedError, match="for each value of k, which neither an atom of the body nor"):
+        hb.Model(hb.parse(NUMBERS + statement)).learn(worlds=[*map(hb.parse, ("d(2)\ne(1)", "not d(2)"))])
+
+
 BIF = """network unknown {}
 variable m { type discrete [ 2 ] { x, y }; }
 variable k { type discrete [ 2 ] { a, b }; }

@@ -39,10 +39,13 @@ from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.grounding import Instance
 from herbrand.engines.circuit.worlds import Worlds
 from herbrand.errors import UnsupportedError, few_of
+from herbrand.language.comparisons import bound_variables, variables_of
 from herbrand.language.computed import separated
+from herbrand.language.formulas import AnyAtom, Computed
 from herbrand.language.scope import with_terms
-from herbrand.language.show import show_formula, statement_text
+from herbrand.language.show import named_value, show_formula, statement_text
 from herbrand.language.syntax import (
+    Alternative,
     Atom,
     Choice,
     Constant,
@@ -466,6 +469,7 @@ def _started(choice: Choice) -> Choice:
             span=choice.span,
             hint="write ? or numbers before each head, or the same ?[x] before each",
         )
+    _refuse_computed_by(choice)
     given = math.fsum(float(c) for c in chances if isinstance(c, float | int))
     if given > 1 + CERTAIN:
         raise UnsupportedError(
@@ -479,6 +483,23 @@ def _started(choice: Choice) -> Choice:
         for one in choice.alternatives
     ]
     return replace(choice, alternatives=tuple(alternatives))
+
+
+def _refuse_computed_by(choice: Choice) -> None:
+    """Raise UnsupportedError for a variable of ``?[x]`` that only equations give values: instances keep those
+    of atoms alone."""
+    atoms = variables_of([part for part in choice.body if isinstance(part, AnyAtom)])
+    heads = [variables_of(one.head).keys() for one in choice.alternatives]
+    computing = any(isinstance(part, Computed) for part in choice.body)
+    computed = bound_variables(choice.body) - atoms.keys() if computing else set[str]()
+    for name in _by(choice) or ():
+        if name in computed and not all(name in head for head in heads):
+            raise UnsupportedError(
+                f"a probability is to be learned for each value of {name}, which neither an atom of the body "
+                "nor every head has",
+                span=choice.span,
+                hint=f"learn one for each value of variables that {name} is computed from",
+            )
 
 
 def _with_numbers(choice: Choice, values: tuple[Value, ...], probabilities: np.ndarray) -> Choice:
@@ -507,4 +528,12 @@ def _weights(theory: Theory, probabilities: Probabilities) -> Iterator[LearnedWe
         constants = dict(zip(_by(choice) or (), group[1], strict=True))
         for one, number in zip(choice.alternatives, probabilities[group].tolist(), strict=True):
             if isinstance(one.probability, Learned):
-                yield LearnedWeight(statement_text(replace(choice, alternatives=(one,))), constants, number)
+                yield LearnedWeight(statement_text(_alone(choice, one)), constants, number)
+
+
+def _alone(choice: Choice, one: Alternative) -> Choice:
+    """The statement with one of its heads, without the values that only the other heads compute."""
+    kept = [part for part in choice.body if named_value(part) is None]
+    used = variables_of([one.head, *kept])
+    body = [part for part in choice.body if (value := named_value(part)) is None or value[0] in used]
+    return replace(choice, alternatives=(one,), body=tuple(body))
