@@ -265,3 +265,13 @@ def log_weight(universe: Universe, theory: Theory, names: dict[int, GroundAtom],
     if any(world[atom] == value for atom, value in universe.excluded):
         return -math.inf
     return universe.log_weight(world, theory.formulas)
+
+
+@pytest.mark.parametrize("rule", ["d(x + 1) :- o(x)", "d(y) :- o(x), y = 2 * x, count(z: o(z)) >= 2"])
+def test_rules_may_compute(rule: str) -> None:
+    """Values that are computed have tables and no latent atoms: asking for their axes was a ``KeyError``."""
+    text = "type n = 0..3\npredicate o(n): observed\npredicate d(n)\npredicate f(n)\no(1)\no(2)\n"
+    model = hb.Model(hb.parse(f"{text}{rule}\n1.0: d(x) and f(x)\n-0.5: o(x) and x * 2 > 3 and f(x)"))
+    sampled, exact = (model.infer("f", engine=engine) for engine in ("gibbs", "exact"))
+    for x in range(4):
+        assert sampled[f"f({x})"] == pytest.approx(exact[f"f({x})"], abs=0.06)

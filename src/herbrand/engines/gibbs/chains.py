@@ -61,7 +61,7 @@ def begun(
 def _made(compiled: Compiled) -> list[int]:
     """Atoms of parts of formulas; no evidence names them."""
     axes: list[int] = []
-    for name in filter(is_made, compiled.program.signature.predicates):
+    for name in filter(is_made, compiled.evidence.latent_predicates):
         codes = np.arange(compiled.evidence.known(name).latent_count())
         axes += compiled.axes_of(name, codes).tolist()
     return axes
