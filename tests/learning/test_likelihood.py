@@ -371,3 +371,15 @@ def test_the_curve_never_falls_under_a_corner(latent: tuple[str, ...]) -> None:
     assert values == sorted(values)
     last = found.metrics["log_likelihood"] - 0.05 * sum(abs(weight.weight) for weight in found.weights)
     assert values[-1] == pytest.approx(last)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_what_nothing_determines_has_no_standard_error(count: int, seed: int) -> None:
+    """Rounding in differences of gradients was taken for curvature: 949,062.66."""
+    theory = hb.parse("predicate o(n): observed\npredicate f\npredicate g\n?: o(i) => f\n?: g")
+    worlds = [hb.parse(text) for text in ("g", "not g\nnot f", "not g\nf")]
+    model = hb.Model(theory, {"o": [*range(count)]})
+    found = model.learn("likelihood", latent="f", target="g", l2=0, seed=seed, worlds=worlds)
+    assert found.weights[0].standard_error is None
+    assert found.weights[1].standard_error == pytest.approx(math.sqrt(3 / 2))

@@ -19,8 +19,9 @@ from herbrand.learning.parameters import Parameters
 from herbrand.learning.settings import LearningSettings, Progress
 
 DEFAULT_L2 = 0.1
-FLAT = 1e-12
-"""Share of the largest curvature below which data and penalty do not determine a direction."""
+FLAT = 1e-9
+"""Share of the largest curvature below which data and penalty do not determine a direction. Curvatures that
+are differences of gradients have rounding errors of about 1e-12 times the counts."""
 
 
 class Term(Protocol):
