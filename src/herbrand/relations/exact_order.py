@@ -5,7 +5,7 @@ equal, in two parts that floats hold exactly.
 
 >>> import operator
 >>> import numpy as np
->>> from herbrand.relations.expression import evaluated
+>>> from herbrand.relations.expression import column, evaluated
 >>> columns = {"n": np.array([2**53, 2**53 + 1]), "x": np.array([2.0**53, 2.0**53])}
 >>> evaluated(in_exact_order(operator.eq, column("n"), column("x")), columns, 2).tolist()
 [True, False]
@@ -18,9 +18,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from herbrand.relations.expression import Expression, cast, column
-
-__all__ = ["column", "in_exact_order", "is_float"]
+from herbrand.relations.expression import Expression, cast
 
 PART = 2**32
 """Whole numbers of 64 bits are a multiple of this and a rest, each of at most 33 bits."""
