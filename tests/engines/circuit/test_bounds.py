@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import herbrand as hb
 from herbrand.answers.guarantee import Guarantee, PartitionGuarantee
 from herbrand.budget import UNLIMITED
-from herbrand.engines.circuit import bounds, engine
+from herbrand.engines.circuit import apart, bounds, engine
+from herbrand.engines.circuit.apart import Apart
 from herbrand.engines.circuit.bounds import Cases
 from herbrand.engines.circuit.choices import ChoiceConstraints
 from herbrand.engines.circuit.constraints import negated
@@ -167,7 +168,8 @@ def test_worlds_far_lighter_than_their_upper_bound_count() -> None:
 
 EDGES = [(i, j) for i in range(5) for j in range(5) if i != j]
 DENSE = "".join(f"0.3::e({i}, {j}). " for i, j in EDGES)
-DENSE += "p(X, Y) :- e(X, Y). p(X, Y) :- e(X, Z), p(Z, Y). evidence(p(1, 2)). query(p(0, 4)). query(e(0, 4))."
+DENSE += "p(X, Y) :- e(X, Y). p(X, Y) :- e(X, Z), p(Z, Y). evidence(p(1, 2)). query(p(0, 4))."
+TWO_QUERIES = f"{DENSE} query(e(0, 4))."
 
 
 CASES = 40
@@ -175,20 +177,22 @@ CASES = 40
 
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The circuit is never done, and each step divides or compiles few cases, on a busy machine too."""
-    narrow = bounds.Cases.narrow
+    narrow, narrowed = bounds.Cases.narrow, Apart.narrowed
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
     monkeypatch.setattr(bounds, "LEAST_WORK", 10)
     monkeypatch.setattr(bounds.Unfinished, "solved", lambda self, seconds: None)
     monkeypatch.setattr(bounds.Cases, "narrow", lambda self, seconds, least: narrow(self, 0.0, CASES))
+    monkeypatch.setattr(Apart, "narrowed", lambda self, seconds: narrowed(self, 0.0))
 
 
-def test_what_is_not_compiled_in_time_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = hb.Model(read_theory_text(DENSE, "pl"))
+@pytest.mark.parametrize("text", [DENSE, TWO_QUERIES])
+def test_what_is_not_compiled_in_time_has_bounds(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = hb.Model(read_theory_text(text, "pl"))
     exact = model.infer()
     assert exact.guarantee == Guarantee.EXACT and exact.log_partition is not None
     _impatient(monkeypatch)
     widths, found = [], model.infer(iterations=1)
-    for iterations in (2, 5, 9):
+    for iterations in (2, 4, 7):
         found = model.infer(iterations=iterations)
         assert found.guarantee == Guarantee.BOUND and not found.status.converged
         assert found.log_partition_guarantee == (
@@ -209,6 +213,33 @@ def test_what_is_not_compiled_in_time_has_bounds(monkeypatch: pytest.MonkeyPatch
     whole = model.infer()
     for row, truth in zip(whole.rows(), exact.rows(), strict=True):
         assert row.probability == pytest.approx(truth.probability, abs=1e-9)
+
+
+@settings(max_examples=tries(60, 20), deadline=None)
+@given(networks(), st.integers(1, 3))
+def test_queries_alone_have_the_bounds_of_all(
+    network: tuple[ChoiceConstraints, list[int]], most_kept: int
+) -> None:
+    """With turns that finish nothing but small cases, and few compilations kept."""
+    made, asked = network
+    circuit, weights = made.circuit(asked, UNLIMITED)
+    values = circuit.values(weights)
+    total = float(values[circuit.root])
+    exact = circuit.shares(weights, values) if total > -math.inf else np.zeros(2 * len(made.net))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bounds, "LEAST_WORK", 1)
+        patched.setattr(apart, "MOST_KEPT", most_kept)
+        patched.setattr(bounds.Unfinished, "solved", lambda self, seconds: None)
+        one_by_one, found = Apart(made, sorted({x & ~1 for x in asked}), UNLIMITED), None
+        while found is None or not found.done:
+            found = one_by_one.narrowed(0.0)
+            assert found.log_total <= total + 1e-9
+            if total > -math.inf:
+                assert (found.lower[asked] <= exact[asked] + 1e-9).all()
+                assert (exact[asked] <= found.upper[asked] + 1e-9).all()
+    assert found.log_total == pytest.approx(total, abs=1e-9)
+    if total > -math.inf:
+        assert found.lower[asked] == pytest.approx(exact[asked], abs=1e-9)
 
 
 def graph(nodes: int, edges: int) -> str:
@@ -281,7 +312,7 @@ def test_memory_that_ends_leaves_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search for the circuit asks for more than there is; small cases do not."""
     from herbrand.errors import BudgetError
 
-    model = hb.Model(read_theory_text(DENSE, "pl"))
+    model = hb.Model(read_theory_text(TWO_QUERIES, "pl"))
     exact = model.infer()
 
     def refused(self: object, work: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from herbrand.budget import UNLIMITED, Budget
-from herbrand.engines.circuit.compile import Compilation, compiled, is_possible, problem_of
+from herbrand.engines.circuit.compile import Compilation, Order, compiled, is_possible, problem_of
 from herbrand.engines.circuit.constraints import FALSE, TRUE, Constraints, negated
 from herbrand.errors import OutOfTimeError
 
@@ -205,6 +205,17 @@ def test_what_cannot_hold_has_no_weight() -> None:
 def test_the_clock_ends_a_compilation() -> None:
     with pytest.raises(OutOfTimeError):
         compiled(_orders(16), Budget(seconds=0.2))
+
+
+@pytest.mark.parametrize("looks", [1, 20])
+def test_an_order_that_the_clock_ends_serves(looks: int) -> None:
+    """What is not eliminated by then keeps the order of the program."""
+    net, ticks = _queens(4), itertools.count()
+    order = Order.of(net, Budget(seconds=looks, clock=lambda: float(next(ticks))))
+    assert order.width == math.inf and sorted(order.ranks) == list(range(16))
+    problem = problem_of(net, (), (), (), order=order)
+    circuit = Compilation(problem, UNLIMITED).advanced(10**6)
+    assert circuit is not None and round(math.exp(circuit.total(np.zeros((16, 2))))) == 2
 
 
 def _queens(size: int) -> Constraints:

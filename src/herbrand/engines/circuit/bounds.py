@@ -170,6 +170,27 @@ class Cases:
             heapq.heappush(self._open, _Open(-weight, self._made, decided, fixed, is_free))
 
 
+class Bounded(NamedTuple):
+    """Lower and upper probability of each literal, and a lower bound of the logarithm of the total weight.
+    ``done``: whether these are the probabilities and the logarithm themselves."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    log_total: float
+    done: bool
+
+    @classmethod
+    def known(cls, log_total: float, shares: np.ndarray) -> Bounded:
+        return cls(shares, shares, log_total, True)
+
+    def met(self, other: Bounded) -> Bounded:
+        """The narrower of both bounds of each number."""
+        if self.done or other.done:
+            return self if self.done else other
+        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        return Bounded(lower, upper, max(self.log_total, other.log_total), False)
+
+
 def _of_opposites(numbers: np.ndarray) -> np.ndarray:
     """Reorder numbers of literals so that each literal has the number of its negation."""
     return numbers.reshape(-1, 2)[:, ::-1].reshape(-1)
@@ -202,8 +223,7 @@ def probabilities(constraints: ChoiceConstraints, literals: Sequence[int], budge
             raise left.failure
     if counted[0] == -math.inf:
         raise impossible_evidence(constraints.smallest_evidence(budget))
-    shares = left.spread(counted[1])
-    return [share_of(shares, literal) for literal in literals]
+    return [share_of(counted[1], literal) for literal in literals]
 
 
 @dataclass(eq=False)
@@ -211,8 +231,8 @@ class Unfinished:
     """A compilation that can be continued, with bounds that narrow beside it. ``failure``: why it cannot go
     on.
 
-    Its task has one variable for all equal literals; ``spread`` gives each literal of the original task its
-    number.
+    Its task has one variable for all equal literals; what is found has a number for each literal of the
+    original task.
     """
 
     task: Task
@@ -248,11 +268,7 @@ class Unfinished:
 
     @cached_property
     def _order(self) -> Order:
-        return Order.of(self.task.net)
-
-    def spread(self, numbers: np.ndarray) -> np.ndarray:
-        """Spread numbers of the unified task's literals to the literals of the original task."""
-        return numbers[self.places]
+        return Order.of(self.task.net, self.budget)
 
     @property
     def elapsed(self) -> float:
@@ -261,22 +277,28 @@ class Unfinished:
     def solved(self, seconds: float) -> Counted | None:
         """The log-weight and the shares, if ``seconds`` more are enough; always ``None`` once memory has run
         out."""
+        counted = self._solved(seconds)
+        return None if counted is None else (counted[0], counted[1][self.places])
+
+    def _solved(self, seconds: float) -> Counted | None:
         if not self.task.net.consistent:
             return -math.inf, np.zeros(2 * len(self.task.net))
         if (counted := self._by_products) is not None:
             return counted
         until = time_beside_compiling() + seconds
         try:
-            while self.failure is None:
+            while self.failure is None and not self.budget.ended:
                 work = min(max(DIAGRAMS_FROM, self.search.work // 2), WORK_AT_ONCE)
                 circuit = self.advanced(work)
                 if circuit is not None:
                     return circuit.counted(self.task.log_weights)
+                if self.budget.ended:
+                    break
                 if (counted := self._by_elimination()) is not None:
                     return counted
                 if (counted := self._by_diagrams(until)) is not None:
                     return counted
-                if self.budget.ended or time_beside_compiling() >= until:
+                if time_beside_compiling() >= until:
                     break
         except BudgetError as error:
             self.failure, self.beside = error, None
@@ -301,14 +323,20 @@ class Unfinished:
             self.beside.give_up()
         return counted
 
+    def counted(self, circuit: Circuit) -> Counted:
+        """The log-weight and the shares by a finished circuit."""
+        total, shares = circuit.counted(self.task.log_weights)
+        return total, shares[self.places]
+
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, or ``None`` if it takes more than ``work`` from here on."""
         return self.search.advanced(work)
 
-    def narrowed(self, seconds: float) -> Cases:
-        """The cases after ``seconds`` more; raises ``BudgetError`` where memory leaves neither a circuit nor
-        bounds."""
+    def narrowed(self, seconds: float) -> Bounded:
+        """The bounds by cases after ``seconds`` more; raises ``BudgetError`` where memory leaves neither a
+        circuit nor bounds."""
         if self.cases is None:
+            self.budget.check()
             self.cases = Cases(self.task, self.budget, self._order)
         try:
             self.cases.narrow(seconds, least=1)
@@ -316,4 +344,5 @@ class Unfinished:
             raise self.failure or error from None
         if self.failure is not None and self.cases.done and self.cases.log_total == -math.inf:
             raise self.failure
-        return self.cases
+        lower, upper = self.cases.bounds()
+        return Bounded(lower[self.places], upper[self.places], self.cases.log_total, self.cases.done)

@@ -1,6 +1,5 @@
 """Compile constraints into a circuit: the order of decisions, the search, and the growth of its memory.
 
->>> from herbrand.budget import UNLIMITED
 >>> from herbrand.engines.circuit.constraints import Constraints
 >>> net = Constraints()
 >>> a, b = net.variable(), net.variable()
@@ -22,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from herbrand import loops
-from herbrand.budget import Budget
+from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.constraints import Constraints
 from herbrand.engines.circuit.diagrams import Beside, Subject
@@ -39,6 +38,7 @@ from herbrand.engines.circuit.search import (
     NODES,
     NORMAL,
     PARTS,
+    PAUSE,
     POOL,
     ROOT,
     SILENT,
@@ -152,9 +152,10 @@ class Compilation:
         return circuit
 
     def _advanced(self, limit: int) -> Circuit | None:
-        problem = self._problem
+        problem, code = self._problem, PAUSE
+        is_small = len(problem.literals) <= PLAIN_WORK  # else a single step takes seconds in plain Python
         with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
-            while (code := loops.run_often(search, 0, problem, self._state, min(limit, PLAIN_WORK))) != DONE:
+            while is_small and (code := self._in_python(min(limit, PLAIN_WORK))) != DONE:
                 if code == GROW:
                     self._state = _grown(self._state, len(problem.rank), self._budget)
                 elif self.work >= limit:
@@ -168,6 +169,10 @@ class Compilation:
             elif code != DONE:
                 return None
         return self._circuit()
+
+    def _in_python(self, limit: int) -> int:
+        """Search by the plain loop, unless it is compiled by now."""
+        return loops.run_often(search, 0, self._problem, self._state, limit)
 
     def begun(self) -> tuple[np.ndarray, np.ndarray]:
         """For an unfinished search: the variables of the outermost part being compiled, and the literals
@@ -273,7 +278,8 @@ class Order(NamedTuple):
     width: float
 
     @classmethod
-    def of(cls, net: Constraints) -> Order:
+    def of(cls, net: Constraints, budget: Budget = UNLIMITED) -> Order:
+        """The order by least degree; that of the program from where the time of ``budget`` ends."""
         variables, width = len(net), 0.0
         around = _neighbours(net)
         height = [0] * len(around)
@@ -290,7 +296,8 @@ class Order(NamedTuple):
             degree, level, v = heapq.heappop(heap)
             if done[v] or level != height[v] or degree != max(len(around[v]), THIN):
                 continue
-            if degree > DENSE or (degree >= LEAST_DENSE and not gates and CORE * degree > open_ones):
+            dense = degree > DENSE or (degree >= LEAST_DENSE and not gates and CORE * degree > open_ones)
+            if dense or budget.ended:
                 width = math.inf
                 break
             done[v] = True

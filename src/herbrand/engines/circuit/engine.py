@@ -21,9 +21,10 @@ from herbrand.answers.guarantee import Guarantee, PartitionGuarantee, Status
 from herbrand.answers.marginals import AtomTable, Marginals, Row
 from herbrand.answers.samples import Samples
 from herbrand.budget import UNLIMITED, Budget
+from herbrand.engines.circuit.apart import Apart
 from herbrand.engines.circuit.bounds import EPSILON, Unfinished
 from herbrand.engines.circuit.choices import ChoiceConstraints, impossible_evidence, share_of
-from herbrand.engines.circuit.circuit import Circuit, Counted
+from herbrand.engines.circuit.circuit import Circuit
 from herbrand.engines.circuit.compile import is_possible
 from herbrand.engines.circuit.elimination_samples import EliminationSamples
 from herbrand.engines.circuit.explanation import attributed
@@ -101,6 +102,8 @@ class CircuitState:
     shares: np.ndarray | None = None
     total: float = -math.inf
     unfinished: Unfinished | None = None
+    apart: Apart | None = None
+    """The compilations for each of several queries, beside the unfinished one for all."""
     reach: np.ndarray | None = None
     """Half the distance between the bounds of each share, where the circuit is not compiled yet."""
 
@@ -129,12 +132,17 @@ class CircuitState:
         """The compilation of all that is asked for, not begun."""
         return Unfinished.of(self.worlds.made.task(self.literals), self.worlds.budget)
 
-    def with_counts(self, counted: Counted, compilation: Unfinished) -> CircuitState:
+    def begun_apart(self) -> Apart | None:
+        """A compilation for each query, none begun; ``None`` where there is one query."""
+        literals = {literal & ~1 for literal in self.literals if literal >= 0}
+        return Apart(self.worlds.made, sorted(literals), self.worlds.budget) if len(literals) > 1 else None
+
+    def with_counts(self, total: float, shares: np.ndarray) -> CircuitState:
         """The state with exact probabilities. Raises ``ContradictionError`` where no world has weight."""
-        total, shares = counted[0], compilation.spread(counted[1])
         if total == -math.inf:
             raise _contradiction(self.worlds)
-        return replace(self, shares=shares, total=total + self.constant, unfinished=None, reach=None)
+        total += self.constant
+        return replace(self, shares=shares, total=total, unfinished=None, apart=None, reach=None)
 
 
 @dataclass(frozen=True)
@@ -203,22 +211,25 @@ class CircuitEngine:
         """Compile for a while; narrow bounds beside a compilation that takes longer, and bounds alone where
         memory has run out."""
         left = state.unfinished or state.begun()
+        if state.unfinished is None:
+            self.budget.check()
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
         counted = left.solved(seconds)
         if counted is not None:
-            return state.with_counts(counted, left)
-        cases = left.narrowed(seconds / 2)
-        bounds = cases.bounds()
-        if cases.done:
-            return state.with_counts((cases.log_total, bounds[0]), left)
-        lower, upper = map(left.spread, bounds)
+            return state.with_counts(*counted)
+        found, apart = left.narrowed(seconds / 2), state.apart or state.begun_apart()
+        if apart is not None and not found.done:
+            found = found.met(apart.narrowed(seconds))
+        if found.done:
+            return state.with_counts(found.log_total, found.lower)
         # each end of a bound is the middle and the reach, whose rounding must not move it inward
         return replace(
             state,
-            shares=(lower + upper) / 2,
-            total=float(np.nextafter(cases.log_total + state.constant, -math.inf)),
+            shares=(found.lower + found.upper) / 2,
+            total=float(np.nextafter(found.log_total + state.constant, -math.inf)),
             unfinished=left,
-            reach=np.where(lower < upper, (upper - lower) / 2 + EPSILON, 0.0),
+            apart=apart,
+            reach=np.where(found.lower < found.upper, (found.upper - found.lower) / 2 + EPSILON, 0.0),
         )
 
     def sample(self, program: Program, question: Question, count: int, seed: int) -> Samples:
@@ -396,7 +407,7 @@ class _Trial:
         if circuit is None:
             return _only_by_name("its circuit is not compiled with little work")
         state.worlds.budget = self.engine.budget  # the run begins, the estimate is over
-        self.tried = state.with_counts(circuit.counted(compilation.task.log_weights), compilation)
+        self.tried = state.with_counts(*compilation.counted(circuit))
         return Cost(float(circuit.size), 16.0 * circuit.size, Guarantee.EXACT)
 
     def _is_mostly_hard(self) -> bool:
