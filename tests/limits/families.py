@@ -45,9 +45,8 @@ def grid(random: Random, folder: Path) -> list[str]:
         rows += [f"{number},{number + 1}"] if (number + 1) % side else []
         rows += [f"{number},{number + side}"] if number + side < side * side else []
     (folder / "edge.csv").write_text("\n".join(rows) + "\n")
-    theory = written(
-        folder, "predicate edge(n, n): observed\n0.4: edge(x, y) => (up(x) <=> up(y))\n0.1: up(x)\n"
-    )
+    declared = "predicate edge(n, n): observed\npredicate up(n)\n"
+    theory = written(folder, declared + "0.4: edge(x, y) => (up(x) <=> up(y))\n0.1: up(x)\n")
     engine = random.choice(["auto", "auto", "exact", "bp", "mean-field", "gibbs"])
     command = random.choice(["infer", "infer", "check"])
     asked = ["--engine", engine] if command == "infer" else []
@@ -56,9 +55,10 @@ def grid(random: Random, folder: Path) -> list[str]:
 
 def people(random: Random, folder: Path) -> list[str]:
     count = size(random, 5, 2_000)
-    known = "\n".join(f"smokes({one})" for one in range(0, count, random.choice([2, 20, 100])))
+    known = "\n".join(f"smokes({one})" for one in range(1, count + 1, random.choice([2, 20, 100])))
     theory = (
         f"type person = 1..{count}\npredicate friends(person, person)\n"
+        "predicate smokes(person)\npredicate cancer(person)\n"
         "1.4: smokes(x) and friends(x, y) => smokes(y)\n1.1: smokes(x) => cancer(x)\n"
     )
     path = written(folder, theory + known + "\n")
@@ -112,7 +112,9 @@ def many_rows(random: Random, folder: Path) -> list[str]:
         file.write("a,b\n")
         for number in range(count):
             file.write(f"person{number},person{number * 7919 % count}\n")
-    theory = written(folder, "predicate knows(p, p): observed\n0.7: knows(x, y) and s(x) => s(y)\n")
+    theory = written(
+        folder, "predicate knows(p, p): observed\npredicate s(p)\n0.7: knows(x, y) and s(x) => s(y)\n"
+    )
     return [random.choice(["check", "infer"]), theory, "--facts", str(folder / "knows.csv")]
 
 
@@ -122,7 +124,9 @@ def long_string(random: Random, folder: Path) -> list[str]:
         for _ in range(size(random, 1, 600)):
             file.write("y" * 2**20)
         file.write('", "b": "z"}\n')
-    theory = written(folder, "predicate knows(p, p): observed\n0.7: knows(x, y) and s(x) => s(y)\n")
+    theory = written(
+        folder, "predicate knows(p, p): observed\npredicate s(p)\n0.7: knows(x, y) and s(x) => s(y)\n"
+    )
     return ["check", theory, "--facts", str(folder / "knows.jsonl.gz")]
 
 
