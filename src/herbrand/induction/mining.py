@@ -107,6 +107,8 @@ class MinedRule:
             conditions = [Condition("=", 1, value=graph.entities[self.constant][2])]
             if self.end >= 0:
                 conditions.append(Condition("=", 2, value=graph.entities[self.end][2]))
+            if self._body_holds_of_constant(graph):
+                conditions.append(Condition("!=", 0, value=graph.entities[self.constant][2]))
             head = (1, 0) if self.of_subject else (0, 1)
             return Clause(names[self.head], head, (literal,), (), tuple(conditions))
         last = len(self.steps)
@@ -124,6 +126,12 @@ class MinedRule:
             if (fits[i] & fits[j]).any() and (j > i + 1 or graph.loops(self.steps[i]))
         )
         return Clause(names[self.head], (0, 1), body, apart)
+
+    def _body_holds_of_constant(self, graph: KnowledgeGraph) -> bool:
+        """Whether a rule with a constant would derive the pair of this constant with itself, which does not
+        count."""
+        reached = graph.neighbours(self.steps[0], self.constant)
+        return self.end in reached if self.end >= 0 else len(reached) > 0
 
     def statement(self, graph: KnowledgeGraph, form: str = "proofs") -> Rule | Choice:
         return weighted(self.clause(graph).to_rule(), self.weight, form)
