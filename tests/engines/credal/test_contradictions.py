@@ -47,6 +47,19 @@ def test_two_bounds_on_one_atom() -> None:
     assert named(caught.value, "x y z") == {"x", "z"}
 
 
+@pytest.mark.parametrize("independence", ["markov", "none"])
+@pytest.mark.parametrize(
+    "beside",
+    ["P(a or not b) >= 0.01", "P(not (a <=> a) | b) <= 0.3", "P(not (a and c) | b) <= 0.9\nP(c) = 0.1"],
+)
+def test_two_points_of_one_atom_beside_a_sentence_of_several(beside: str, independence: str) -> None:
+    """No masses miss all equations of such a program by the same amount."""
+    model = hb.Model(hb.parse(f"[x] P(a) = 0.5\n[y] P(a) = 0.8\n[z] {beside}"))
+    with pytest.raises(ContradictionError, match="satisfies these 2 statements together") as caught:
+        model.bound(engine="exact", independence=independence, time_limit=10)
+    assert named(caught.value, "x y z") == {"x", "y"}
+
+
 def test_a_bound_past_the_end_of_a_range_names_how_to_leave_that_out() -> None:
     """The last value has no next one, so that its instance has a positive probability of something false."""
     stated = 'type step = 1..4\npredicate s(who, step)\nP(s(w, n + 1) | s(w, n){}) >= 0.5\nP(s("a", 4)) = 0.5'

@@ -178,21 +178,28 @@ def _infeasible(
 ) -> bool:
     """Whether the program is proved to be infeasible: the minimal violation of its rows is positive.
 
-    The multipliers are those of the program as it is, or zoomed around a nearly feasible point.
+    The multipliers are those of the program as it is, or zoomed around a nearly feasible point. Each end of
+    a row is a row of its own: equations that stay one row would all have to miss by the same amount, which
+    may be impossible.
     """
     program = whole if point is None else _zoomed(whole, point, zoom)
-    width = len(program.lower)
-    violations = np.stack([np.isfinite(program.row_lower), -1.0 * np.isfinite(program.row_upper)], axis=1)
+    below = np.flatnonzero(np.isfinite(program.row_lower))
+    above = np.flatnonzero(np.isfinite(program.row_upper))
+    ends = np.concatenate([below, above])
+    violation = np.repeat([1.0, -1.0], [len(below), len(above)])
     grown = LinearProgram(
-        csr_array(hstack([program.rows, csr_array(violations)])),
-        program.row_lower,
-        program.row_upper,
-        np.append(program.lower, np.zeros(2)),
-        np.append(program.upper, np.full(2, np.inf)),
+        csr_array(hstack([program.rows[ends], csr_array(violation[:, None])])),
+        np.concatenate([program.row_lower[below], np.full(len(above), -np.inf)]),
+        np.concatenate([np.full(len(below), np.inf), program.row_upper[above]]),
+        np.append(program.lower, 0.0),
+        np.append(program.upper, np.inf),
     )
-    cost = np.concatenate([np.zeros(width), np.ones(2)])
-    multipliers = _solved(cost, grown, until).multipliers
-    return multipliers is not None and proved(np.zeros(width), whole, multipliers) > 0
+    width = len(program.lower)
+    multipliers = _solved(np.append(np.zeros(width), 1.0), grown, until).multipliers
+    if multipliers is None:
+        return False
+    of_rows = np.bincount(ends, multipliers, len(program.row_lower))
+    return proved(np.zeros(width), whole, of_rows) > 0
 
 
 def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
