@@ -67,6 +67,9 @@ def test_the_body_of_a_query_is_tried_as_in_prolog(body: str, asked: list[int]) 
         ("evidence(a(Y)) :- n(X), Y is X+1, Y < 3.", {"a(1)": 0.5, "a(2)": 1.0, "a(3)": 0.4, "c": 0.7}),
         ("evidence(a(X), V) :- n(X), (X < 2, V = true ; X > 2, V = false).",
          {"a(1)": 1.0, "a(2)": 0.5, "a(3)": 0.0, "c": 1.0}),
+        ("w(X) :- a(X), X + 1 > 3. evidence(w(X)).", {"a(1)": 0.5, "a(2)": 0.5, "a(3)": 1.0, "c": 1.0}),
+        ("w(X) :- n(X), Y is X - 1, a(Y). evidence(w(X)) :- c.",
+         {"a(1)": 1.0, "a(2)": 1.0, "a(3)": 0.4, "c": 1.0}),
         ("d(X) :- a(X), \\+e. evidence(d(X), false).",
          {"a(1)": 0.15 / 0.405, "a(2)": 0.15 / 0.405, "a(3)": 0.12 / 0.405, "c": 0.21 / 0.405}),
         ("d(X) :- n(X), \\+a(X). evidence(d(_)).", {"a(1)": 0.0, "a(2)": 0.0, "a(3)": 0.0, "c": 0.0}),
@@ -90,6 +93,8 @@ def test_evidence_of_what_clauses_negate_or_compute(program: str, expected: dict
         ("0.5::b(1). m(X) :- Y is X + 1, m(Y). query(b(1)) :- m(1).", "the recursion has no end"),
         ("0.5::b(1). m :- \\+k. k :- \\+m. query(b(1)) :- m.", "depends on its own negation"),
         ("0.5::a(X, Y) :- b(X). b(1). evidence(a(X, Y)).", "evidence is a ground atom"),
+        ("0.5::a(1, 2). b(1). b(3). evidence(a(X, Y)) :- b(X).", "no clause can make this evidence true"),
+        ("0.5::b(1). n(1). k(X) :- X @< 2, n(X). query(b(Y)) :- k(Y).", "X has no value yet"),
     ],
 )
 def test_bodies_that_have_no_meaning_are_refused(text: str, said: str) -> None:

@@ -343,10 +343,11 @@ class Goals:
 def value_of(side: Expression, values: Mapping[str, Term]) -> Value:
     """Value of one side of a test, given the ``values`` of its variables."""
     match side:
-        case Variable(name=name) if isinstance(values.get(name), Variable | None):
-            raise no_value_yet(name, side.span)
-        case Variable(name=name):
-            return value_of(values[name], values)
+        case Variable():
+            value = walked(side, values)
+            if isinstance(value, Variable):
+                raise no_value_yet(side.name, side.span)
+            return value.value
         case Constant(value=value):
             return value
     assert isinstance(side, Arithmetic)
@@ -354,6 +355,13 @@ def value_of(side: Expression, values: Mapping[str, Term]) -> Value:
     if any(isinstance(number, str) for number in numbers):
         raise LanguageError(f"{show_expression(side)} computes with a text", span=side.span)
     return calculated(_FUNCTIONS[side.sign], cast(list[float], numbers), show_expression(side), side.span)
+
+
+def walked(term: Term, values: Mapping[str, Term]) -> Term:
+    """The constant that a variable is bound to, or the unbound variable at the end of its bindings."""
+    while isinstance(term, Variable) and term.name in values:
+        term = values[term.name]
+    return term
 
 
 def no_value_yet(name: str, span: Span | None, hint: str = "") -> LanguageError:

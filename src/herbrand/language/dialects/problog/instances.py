@@ -23,7 +23,7 @@ from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import assigned, variables_of
 from herbrand.language.dialects.problog.counting import counts_on
 from herbrand.language.dialects.problog.early import holds_without, passes
-from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet, value_of
+from herbrand.language.dialects.problog.goals import Body, PrologClause, no_value_yet, value_of, walked
 from herbrand.language.formulas import (
     Atom,
     Comparison,
@@ -237,7 +237,7 @@ class _Run:
 
     def _compared(self, test: Computed, values: Values) -> Values | None:
         """Values of variables after a computed test; ``None`` if it fails."""
-        known = {name for name in variables_of(test) if isinstance(_walked(Variable(name), values), Constant)}
+        known = {name for name in variables_of(test) if isinstance(walked(Variable(name), values), Constant)}
         if (given := assigned(test, known)) is None:
             holds = compares(test.operator, value_of(test.left, values), value_of(test.right, values))
             return values if holds else None
@@ -257,18 +257,11 @@ def _next(goal: _Goal, values: Values) -> _Goal:
     return _Goal(goal.call, goal.head, goal.body, goal.place + 1, values, goal.counts)
 
 
-def _walked(term: Term, values: Values) -> Term:
-    """The constant that a variable is bound to, or the unbound variable at the end of its bindings."""
-    while isinstance(term, Variable) and term.name in values:
-        term = values[term.name]
-    return term
-
-
 def unified(left: Sequence[Term], right: Sequence[Term], values: Values) -> Values | None:
     """Bindings of variables that make both sequences equal; ``None`` if there are none."""
     bound = dict(values)
     for one, other in zip(left, right, strict=True):
-        one, other = _walked(one, bound), _walked(other, bound)
+        one, other = walked(one, bound), walked(other, bound)
         if one == other or Variable("_") in (one, other):
             continue
         if isinstance(one, Variable):
@@ -284,7 +277,7 @@ def _called(atom: Atom, values: Values) -> Atom:
     """The atom with the values of its variables; variables without one are renamed to numbers in order."""
     names, terms = dict[str, Term](), list[Term]()
     for place, term in enumerate(atom.arguments):
-        term = _walked(term, values)
+        term = walked(term, values)
         if isinstance(term, Variable):
             term = names.setdefault(f"_{place}" if term.anonymous else term.name, Variable(f"{len(names)}"))
         terms.append(term)
@@ -296,7 +289,7 @@ def _tested(test: Comparison, values: Values, test_name: str | None) -> Values |
 
     ``test_name``: name of the comparison if it gives no variable a value.
     """
-    left, right = _walked(test.left, values), _walked(test.right, values)
+    left, right = walked(test.left, values), walked(test.right, values)
     if test_name is None and test.operator == "=":
         return unified((left,), (right,), values)
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -305,5 +298,8 @@ def _tested(test: Comparison, values: Values, test_name: str | None) -> Values |
     else:
         holds = holds_without(test_name, left, right)
     if holds is None:
-        raise no_value_yet(next(iter(variables_of([left, right]))), test.span)
+        unbound = (
+            name for name in variables_of(test) if isinstance(walked(Variable(name), values), Variable)
+        )
+        raise no_value_yet(next(unbound), test.span)
     return values if holds else None

@@ -477,9 +477,10 @@ def _observed_instances(solutions: Solutions, atom: Atom, holds: bool, body: Bod
     """Instances of evidence; as in ProbLog, an atom with variables is observed for all possible instances."""
     instances = list[Atom]()
     for each in solutions.instances(atom, body):
-        instances += [each] if _is_ground(each) else solutions.possible(each)
-    if holds and not instances and not body:
-        raise LanguageError("no clause can make this evidence true", span=atom.span)
+        own = [each] if _is_ground(each) else solutions.possible(each)
+        if holds and not own:
+            raise LanguageError("no clause can make this evidence true", span=atom.span)
+        instances += own
     return instances
 
 
