@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import herbrand as hb
 from herbrand.errors import HerbrandError, UnsupportedError
 from herbrand.language.parse import parse_theory
 from herbrand.program.knowledge import Knowledge
@@ -67,6 +68,13 @@ def test_what_is_given_closes_no_world() -> None:
     assert world(undeclared, "p") == "open"
     assert world(undeclared, "p", given=['p("a")']) == "open", "the others are still asked for"
     assert world(undeclared, "q", given=['q("a")']) == "closed", "a table of facts did close it"
+
+
+def test_what_is_given_leaves_queried_predicates_open() -> None:
+    """Also those with facts and an opinion, for which it was an error beside new constants."""
+    model = hb.Model(hb.parse('not smokes("anna")\nsmokes("bob") ~ 0.8\n0.3: cancer(x) => smokes(x)'))
+    for given in ('cancer("zed")', 'smokes("zed")', 'cancer("bob")'):
+        assert 0 < model.infer("smokes", given=given)['smokes("bob")'] < 1
 
 
 def test_open_facts_leave_every_atom_that_no_table_lists_unknown() -> None:

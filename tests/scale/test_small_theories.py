@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import herbrand as hb
@@ -142,3 +143,29 @@ def test_every_sentence_of_several_atoms_is_in_one_part(monkeypatch: pytest.Monk
         assert {part for part, _, _ in kept} == set(range(shelves.parts))
         assert shelves.count == -(-shelves.parts // 2)
         assert (shelves.parts == 1) == (size >= len(said))
+
+
+UNLISTED: list[tuple[str, list[str]]] = [
+    ("", ["CREATE TABLE smokes (a VARCHAR, probability DOUBLE)"]),
+    ("", ["CREATE TABLE smokes (a VARCHAR, probability DOUBLE)", "INSERT INTO smokes VALUES ('bob', 1.0)"]),
+    ("", ["CREATE TABLE smokes (a VARCHAR)"]),
+    ('smokes("bob") ~ 0.7\n', []),
+]
+
+
+@pytest.mark.parametrize(("more", "tables"), UNLISTED)
+@pytest.mark.parametrize("query", [(), "smokes"])
+def test_evidence_closes_no_predicate_that_has_no_facts(
+    tmp_path: Path, more: str, tables: list[str], query: str
+) -> None:
+    theory = hb.parse(f"0.7: smokes(x) => cancer(x)\n{more}")
+    world = tmp_path / "world.duckdb"
+    with duckdb.connect(world) as connection:
+        for statement in ["CREATE TABLE cancer AS SELECT 'anna' AS a", *tables]:
+            connection.execute(statement)
+    here, there = hb.Model(theory, str(world)), hb.Model(theory, on=f"duckdb:{world}")
+    for given in ('not smokes("carl")', 'smokes("dora")'):
+        expected = here.infer(query, given=given, engine="bp", schedule="parallel")
+        found = there.infer(query, given=given, engine="bp", schedule="parallel")
+        assert [row.text for row in found.rows()] == [row.text for row in expected.rows()] != []
+        assert found.log_partition == pytest.approx(expected.log_partition)

@@ -340,7 +340,7 @@ def fact_table(
         *(no_value(claimed, false) if has_value else ()),
         *two_weights(claimed, weighted, weights),
     ]
-    plain = any(claim.probabilities is None for claim in claims)
+    plain = any(claim.probabilities is None and claim.interned.row_count for claim in claims)
     chosen = world(plain and bool(len(true) or len(false)) and not (len(soft) and predicate.undecided))
     if len(soft) and chosen == "closed":
         mistakes.append(soft_in_closed(claimed, soft))

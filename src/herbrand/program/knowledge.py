@@ -448,7 +448,8 @@ class Knowledge:
         """Load the facts of one call without the evidence in ``apart``, over domains that include its
         constants."""
         heads = self._derived_names - self._in_tables
-        worlds = Worlds(heads, world.queried | self._open_without(rows), self.open, self.closed)
+        unclosed = world.queried | self._open_without(rows, world.queried)
+        worlds = Worlds(heads, unclosed, self.open, self.closed)
         others = [row for row in rows if row not in apart]
         mentioned = mentioned_with(signature, apart)
         return self._loaded(others, signature, worlds, mentioned=mentioned, budget=budget)
@@ -532,7 +533,7 @@ class Knowledge:
         if not more:  # a remark may be wrong for all worlds together
             self.tell(remarks(self.theory, signature, loaded.facts))
         if rows and may_be_new(rows, loaded.facts, signature, self.signature):
-            before = self._loaded((), self.signature, self._worlds, budget=budget)
+            before = self._loaded((), self.signature, worlds, budget=budget)
             self.tell(new_predicates(rows, before.facts.tables))
             self.tell(new_constants(rows, before.facts, signature))
         return loaded
@@ -580,14 +581,14 @@ class Knowledge:
                 if self._note is not None:
                     self._note(text)
 
-    def _open_without(self, given: Sequence[FactRows]) -> frozenset[str]:
+    def _open_without(self, given: Sequence[FactRows], queried: frozenset[str]) -> frozenset[str]:
         """Undeclared predicates that only the evidence would close: evidence closes no world, so they stay
         open."""
         declared = {p.name for p in self.theory.predicates if p.tells_world}
         undeclared = {rows.predicate for rows in given} - declared
         if not undeclared:
             return frozenset()
-        tables = self.program(divided=True).facts.tables
+        tables = self.program(queried=queried, divided=True).facts.tables
         return frozenset(p for p in undeclared if p not in tables or tables[p].world == "open")
 
 

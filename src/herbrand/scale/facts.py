@@ -130,7 +130,11 @@ def stored_facts(
     signature, domains = loading.domains(signature, queries)
     tables = {
         name: loading.tables(
-            number, predicate, [one for one in queries if one.predicate.name == name], domains
+            number,
+            predicate,
+            [one for one in queries if one.predicate.name == name],
+            domains,
+            request.given,
         )
         for number, (name, predicate) in enumerate(signature.predicates.items())
     }

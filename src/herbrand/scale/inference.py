@@ -34,8 +34,6 @@ from herbrand.engines.registry import (
 from herbrand.errors import BudgetError, HerbrandError, UnsupportedError
 from herbrand.extras import imported
 from herbrand.facts.facts import Worlds
-from herbrand.facts.source import FactSource
-from herbrand.facts.sources.base import Reading
 from herbrand.facts.sources.duckdb_tables import TablesThere
 from herbrand.facts.store import Store
 from herbrand.language.arguments import in_formula
@@ -325,7 +323,7 @@ class StoredModel:
             StoreOf(database.connection, known.sources) if isinstance(database, DuckDB) else Store() as store
         ):
             sources = (TablesThere(self.place.target), *known.sources) if there else known.sources
-            own = worlds or self._worlds(store, sources, signature, rows, queried)
+            own = worlds or self._worlds(queried)
             named = known.signature.predicates
             request = FactRequest(signature, self.theory.facts, rows, named, sources, own, known.header)
             facts = kept_facts(database, store, request) if resume else None
@@ -337,22 +335,10 @@ class StoredModel:
         known.tell(stored_remarks(self.theory, *facts))
         return facts
 
-    def _worlds(
-        self,
-        store: Store,
-        sources: Sequence[FactSource],
-        signature: Signature,
-        given: Sequence[FactRows],
-        queried: frozenset[str],
-    ) -> Worlds:
-        """Worlds of undeclared predicates; evidence does not close a predicate that has no other facts."""
-        known = self.knowledge
-        reading = Reading(signature.predicates, known.header, signature.strict)
-        elsewhere = {table.predicate for source in sources for table in source.open(store, reading)}
-        elsewhere |= {facts.predicate for facts in self.theory.facts}
+    def _worlds(self, queried: frozenset[str]) -> Worlds:
+        """Worlds of undeclared predicates."""
         heads = [rule.head.predicate for rule in self.theory.rules]
-        only_given = {fact.predicate for fact in given} - elsewhere
-        return Worlds(heads, queried | only_given, known.open, known.closed)
+        return Worlds(heads, queried, self.knowledge.open, self.knowledge.closed)
 
     def _computed(
         self, signature: Signature, facts: StoredFacts, listed: Collection[str] = (), complete: bool = True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -17,10 +17,11 @@ from herbrand.facts.domain import Domain
 from herbrand.facts.interning import closed_domain, mixed_numbers
 from herbrand.facts.place import Place, shown
 from herbrand.facts.sources.base import OpenTable
+from herbrand.facts.sources.memory import TheoryTable
 from herbrand.facts.sources.stored import StoredTable
 from herbrand.facts.table_claims import Claims, mark_of, read_claims
 from herbrand.language.signature import Kind, Predicate, Signature
-from herbrand.language.syntax import Value
+from herbrand.language.syntax import FactRows, Value
 from herbrand.relations.database import Database
 from herbrand.relations.expression import TYPES
 from herbrand.relations.expression import Kind as ValueKind
@@ -41,7 +42,8 @@ class PredicateTables:
 
     Their columns are ``a0``, ``a1``, ... (a many-valued predicate's last is its value); ``soft`` has ``p``
     and ``odds``, the probability and the log-odds of an atom's combined soft evidence, and ``true``, if facts
-    are weighted, ``w``. ``plain``: whether some rows come from a table without probabilities.
+    are weighted, ``w``. ``plain``: whether some rows other than evidence come from a table without
+    probabilities, so that they may close the predicate.
     """
 
     true: str
@@ -203,7 +205,12 @@ class Loading:
         self.database.put(table, pa.table({"id": ids, "value": domain.values}))
 
     def tables(
-        self, number: int, predicate: Predicate, queries: Sequence[TableQuery], domains: Mapping[str, Domain]
+        self,
+        number: int,
+        predicate: Predicate,
+        queries: Sequence[TableQuery],
+        domains: Mapping[str, Domain],
+        evidence: Collection[FactRows] = (),
     ) -> PredicateTables:
         """Make the tables of a predicate's rows, separated by truth, each row once."""
         self.report(f"sorting {predicate.name}", 0.6)
@@ -226,9 +233,17 @@ class Loading:
             self._put_nothing(names[2], columns, soft=True)
         counted = ", ".join(f"(SELECT COUNT(*) FROM {name})" for name in names)
         true, false, soft = self.database.rows(f"SELECT {counted}")[0]
-        tables = PredicateTables(*names, weighted, (true, false, soft), len(opinions) < len(queries))
+        plain = any(one not in opinions and self._lists(one, evidence) for one in queries)
+        tables = PredicateTables(*names, weighted, (true, false, soft), plain)
         self._refuse_contradictions(predicate, tables, queries, domains)
         return tables
+
+    def _lists(self, query: TableQuery, evidence: Collection[FactRows]) -> bool:
+        """Whether a table has rows that are not evidence."""
+        if isinstance(query.table, TheoryTable):
+            given = {id(run) for run in evidence}  # an equal fact of the theory is no evidence
+            return any(id(run) not in given for run in query.table.runs)
+        return bool(self.database.rows(f"SELECT 1 FROM ({query.query}) q LIMIT 1"))
 
     def _opinions(
         self, predicate: Predicate, queries: Sequence[TableQuery], columns: Sequence[str], others: int
