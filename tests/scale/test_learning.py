@@ -224,7 +224,7 @@ def refused(*_: Any) -> None:
 @pytest.mark.parametrize(
     ("statement", "options", "said"),
     [
-        ("?: exists y: friends(x, y) and smokes(y)", {}, "no quantifiers"),
+        ("?: exists y: friends(x, y) and smokes(y)", {}, "no quantifier"),
         ("", {"method": "layers"}, "does not run on a database"),
         ("", {"worlds": [FACTS]}, "one world"),
         ("", {"method": "auto", "held_out": [FACTS]}, "runs on a database, does not use --held-out"),
@@ -292,7 +292,7 @@ def test_facts_that_are_not_predicted_break_no_law_with_quantifiers(
 ) -> None:
     """Memory had learned from them without a word, and a database judged by what stands before them alone."""
     text, there = f"{SMOKERS}hard: {law}", f"duckdb:{tmp_path / 'w.duckdb'}"
-    with pytest.raises(UnsupportedError, match="on a database learn takes no quantifiers"):
+    with pytest.raises(UnsupportedError, match="on a database learn has no quantifier"):
         learned(place=there, text=text, target="smokes")
     if broken:
         with pytest.raises(ContradictionError, match="the facts contradict this hard statement"):

@@ -114,11 +114,16 @@ class TestRefusals:
         text = "predicate p(t)\npredicate f(t, t): observed\n?: exists y: f(x, y) and p(y)\nf(1, 2)"
         with DuckDB() as database, pytest.raises(UnsupportedError) as caught:
             example_in(database, hb.parse(text))
-        assert (
-            "on a database learn takes no quantifiers inside a formula: ?: exists y: f(x, y) and p(y)"
-            in str(caught.value)
+        assert "on a database learn has no quantifier inside a formula: ?: exists y: f(x, y) and p(y)" in str(
+            caught.value
         )
         assert "<text>:3:1" in str(caught.value) and "leave out --on" in str(caught.value)
+
+    def test_a_computed_argument_is_named_as_it_is_written(self, tmp_path: Path) -> None:
+        theory = hb.parse("predicate p(t)\ntype t = number\n?: p(x) => p(x + 1)\np(1)\np(2)")
+        with pytest.raises(UnsupportedError, match="learn has no computed argument") as caught:
+            hb.Model(theory, on=f"duckdb:{tmp_path / 'world.duckdb'}").learn("pseudo-likelihood")
+        assert "exists" not in str(caught.value)
 
     def test_a_quantifier_that_bears_on_no_target_is_no_matter(self) -> None:
         declared = "predicate p(t)\npredicate q(t)\npredicate f(t, t): observed\n"

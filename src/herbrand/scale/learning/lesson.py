@@ -14,7 +14,7 @@ from functools import cached_property
 from herbrand.engines.mean_field.products import Observed
 from herbrand.errors import UnsupportedError, counted
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.show import show_atom, statement_text
+from herbrand.language.show import show_atom
 from herbrand.language.signature import Signature
 from herbrand.language.theory import Theory
 from herbrand.learning.example import (
@@ -32,7 +32,7 @@ from herbrand.program.program import Literal
 from herbrand.scale.derived import with_derived
 from herbrand.scale.evidence import StoredEvidence, mixed
 from herbrand.scale.facts import StoredFacts
-from herbrand.scale.operands import Rows, known_operand
+from herbrand.scale.operands import Rows, known_operand, refuse_quantifiers
 
 LATENT_IN_MEMORY = (
     "leave out --on: --method likelihood and layers learn through latent predicates in memory; or list their "
@@ -119,10 +119,5 @@ def _refuse_quantifiers(example: StoredExample) -> None:
     """Raise UnsupportedError if a statement about a target, or a hard one, has quantifiers inside."""
     for template in example.program.templates:
         bears = not template.predicates.isdisjoint(example.targets)
-        if template.conjunction.blocks and (template.weight is None or bears):
-            statement = example.program.statements[template.statement]
-            raise UnsupportedError(
-                f"on a database learn takes no quantifiers inside a formula: {statement_text(statement)}",
-                span=statement.span,
-                hint="write the formula without exists and forall, or leave out --on",
-            )
+        if template.weight is None or bears:
+            refuse_quantifiers(template, example.program, "learn")
