@@ -215,8 +215,8 @@ def _quasi_newton(slope: Slope, size: int, penalty: Penalty, patience: Patience,
     curvature = slope.curvature(np.zeros(size)) + penalty.l2
     split = penalty.l1 > 0
     # In units in which the curvature in every weight is equal, L-BFGS needs far fewer steps. Magnitudes keep
-    # units of at most 1: in larger ones each is near 0, where L-BFGS takes it to be at its bound already.
-    flattest = 1.0 if split else 1e-8 * max(1e-300, float(curvature.max()))
+    # units of at most 10: in larger ones each is near 0, where L-BFGS takes it to be at its bound already.
+    flattest = 0.01 if split else 1e-8 * max(1e-300, float(curvature.max()))
     unit = 1 / np.sqrt(np.maximum(curvature, flattest))
     point, advice = start / unit, ""
     if split:

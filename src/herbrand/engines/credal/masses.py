@@ -24,6 +24,7 @@ that a box of rows allows.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -207,13 +208,19 @@ class Masses:
         """Whether a box has so few vertices that all are evaluated at once instead of splitting it."""
         return (1 << int((rows == FREE).sum())) << self.width <= FEW_ENTRIES
 
-    def with_rows(self, rows: np.ndarray, varied: np.ndarray) -> tuple[Pair, Pair]:
-        """The two masses [varied] with each of some rows at 1, then at 0; other rows range over the box."""
+    def with_rows(self, rows: np.ndarray, varied: np.ndarray, until: float) -> tuple[Pair, Pair] | None:
+        """The two masses [varied] with each of some rows at 1, then at 0; other rows range over the box.
+
+        ``None`` where it takes beyond ``until``, a moment of the monotonic clock.
+        """
         count, at_once = len(varied), max(1, MOST_ENTRIES >> (self.width + 2))
         boxes = np.tile(rows.astype(np.int8), (2 * count, 1))  # a million of small numbers, not of large ones
         boxes[np.arange(count), varied], boxes[np.arange(count, 2 * count), varied] = AT_ONE, AT_ZERO
-        starts = range(0, len(boxes), 2 * at_once)
-        blocks = [self._pair(boxes[i : i + 2 * at_once], self._moves_beyond) for i in starts]
+        blocks = list[Pair]()
+        for start in range(0, len(boxes), 2 * at_once):
+            if time.monotonic() > until:
+                return None
+            blocks.append(self._pair(boxes[start : start + 2 * at_once], self._moves_beyond))
         one, other = (
             Enclosure(*map(np.concatenate, zip(*mass, strict=True))) for mass in zip(*blocks, strict=True)
         )

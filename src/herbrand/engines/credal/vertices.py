@@ -131,11 +131,15 @@ class _Search:
         self.any_reached = True
 
     def _settled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Fix every row whose direction is decided over the box; return rows, and slopes of the free ones."""
+        """Fix every row whose direction is decided over the box, as far as the time allows; return rows, and
+        slopes of the free ones."""
         several = True
         while (rows == FREE).any():
             free = np.flatnonzero(rows == FREE)
-            (a, a_rest), (b, b_rest) = self.masses.with_rows(rows, free)
+            masses = self.masses.with_rows(rows, free, self.until)
+            if masses is None:
+                return rows, np.zeros(len(free))
+            (a, a_rest), (b, b_rest) = masses
             up, down = a.times(b_rest), b.times(a_rest)
             rising = (up.low >= down.high) | self.rising[free]
             falling = (up.high <= down.low) | self.falling[free]
