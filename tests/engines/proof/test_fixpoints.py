@@ -139,6 +139,14 @@ def test_what_has_no_fixpoint_says_so() -> None:
         asked.query("p(0, y)", depth="fixpoint", time_limit=0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_sum_that_overflows_is_told_in_the_answer_alone() -> None:
+    links = 'e("a", "b") @ 1.2\ne("b", "a") @ 1.2\ne("a", "a") @ 1.2\n'
+    model = hb.Model(hb.parse(links + "p(x, y) :- e(x, y)\np(x, z) :- p(x, y), e(y, z)"))
+    found = model.query("p(x, y)", depth="fixpoint")
+    assert not found.status.converged and "grows without end" in found.status.advice
+
+
 def test_rows_of_a_fixpoint_are_refused_above_the_budget() -> None:
     rows = [(f"a{i}", f"b{j}") for i in range(60) for j in range(60)]
     far = hb.Model(hb.parse("far(x, y, u) :- e(x, y), e(u, _)\nfar(x, y, u) :- far(y, x, u)"), {"e": rows})

@@ -65,6 +65,7 @@ class FixpointRows:
     def __len__(self) -> int:
         return len(self._keys) if self._dense is None else int(np.count_nonzero(self._dense != self._zero))
 
+    @np.errstate(over="ignore", invalid="ignore")  # overflow is reported when answers are read
     def add(self, table: Table) -> Table:
         """Add a table; return the delta: rows that are new or change, with their increment or new value."""
         if not len(table):
