@@ -250,7 +250,9 @@ class Unfinished:
     @collector_paused()
     def of(cls, task: Task, budget: Budget) -> Unfinished:
         """A compilation that has not begun."""
-        return cls(*unified(task), budget)
+        begun = cls(*unified(task), budget)
+        budget.check()  # the task of a large program takes seconds, and so does beginning
+        return begun
 
     @cached_property
     @collector_paused()
@@ -278,7 +280,7 @@ class Unfinished:
         """The log-weight and the shares, if ``seconds`` more are enough; always ``None`` once memory has run
         out."""
         counted = self._solved(seconds)
-        return None if counted is None else (counted[0], counted[1][self.places])
+        return None if counted is None else self._spread(counted)
 
     def _solved(self, seconds: float) -> Counted | None:
         if not self.task.net.consistent:
@@ -325,8 +327,11 @@ class Unfinished:
 
     def counted(self, circuit: Circuit) -> Counted:
         """The log-weight and the shares by a finished circuit."""
-        total, shares = circuit.counted(self.task.log_weights)
-        return total, shares[self.places]
+        return self._spread(circuit.counted(self.task.log_weights))
+
+    def _spread(self, counted: Counted) -> Counted:
+        """The same with a share for each literal of the original task."""
+        return counted[0], counted[1][self.places]
 
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, or ``None`` if it takes more than ``work`` from here on."""

@@ -211,8 +211,6 @@ class CircuitEngine:
         """Compile for a while; narrow bounds beside a compilation that takes longer, and bounds alone where
         memory has run out."""
         left = state.unfinished or state.begun()
-        if state.unfinished is None:
-            self.budget.check()
         seconds = max(min(PATIENCE, EARLY * self.budget.seconds_left), left.elapsed / 2)
         counted = left.solved(seconds)
         if counted is not None:
