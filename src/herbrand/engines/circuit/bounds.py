@@ -55,6 +55,9 @@ DIAGRAMS_FROM = 20_000
 ELIMINATED_AFTER = 1.5e-4
 """Seconds for each variable before elimination is tried, half of what it takes to eliminate one: most
 circuits that are found sooner than by elimination are found by then, and others wait little."""
+SECONDS_A_STEP = 1.5e-8
+"""Seconds of a step of the compiled search, which large problems run from the first step on. Steps tell their
+time: the clock would count loading the loop, half a second."""
 EPSILON = np.finfo(float).eps
 LEAST_WORK, SHARE = 4_000, 0.0005
 """Work allowed for one case, and the share of all work so far if that is more. Work on a case that is not
@@ -290,8 +293,7 @@ class Unfinished:
         until = time_beside_compiling() + seconds
         try:
             while self.failure is None and not self.budget.ended:
-                work = min(max(DIAGRAMS_FROM, self.search.work // 2), WORK_AT_ONCE)
-                circuit = self.advanced(work)
+                circuit = self.advanced(self._next_work)
                 if circuit is not None:
                     return circuit.counted(self.task.log_weights)
                 if self.budget.ended:
@@ -307,13 +309,28 @@ class Unfinished:
             self.search.forget()
         return None
 
+    @property
+    def _next_work(self) -> int:
+        """Work of the search until elimination and diagrams are tried."""
+        if self.search.is_large:
+            return WORK_AT_ONCE
+        return min(max(DIAGRAMS_FROM, self.search.work // 2), WORK_AT_ONCE)
+
+    @cached_property
+    def _is_narrow(self) -> bool:
+        return is_narrow(self.task.net, self._order.width)
+
     def _by_elimination(self) -> Counted | None:
-        if self.is_eliminated or self.elapsed < ELIMINATED_AFTER * len(self.task.net):
+        search = self.search
+        searched = SECONDS_A_STEP * search.work if search.is_large else self.elapsed
+        if self.is_eliminated or searched < ELIMINATED_AFTER * len(self.task.net):
             return None
         self.is_eliminated = True
-        return eliminated(self.task, self.budget) if is_narrow(self.task.net, self._order.width) else None
+        return eliminated(self.task, self.budget) if self._is_narrow else None
 
     def _by_diagrams(self, until: float) -> Counted | None:
+        if self.search.is_large and self._is_narrow and not self.is_eliminated:
+            return None  # beginning them takes as long as the search may take before elimination
         task = self.task
         if self.beside is None:
             written = [x for v in sorted(task.written) for x in (2 * v, 2 * v + 1)]

@@ -55,6 +55,9 @@ from herbrand.errors import BudgetError
 PLAIN_WORK = 200_000
 """Work up to which the search runs as plain Python, about a second: compiling it takes twenty, once a
 machine, and loading the compiled loop more than half of one."""
+LOOKS = 50
+"""Times that a search looks at each literal of its problem, at the least: fifty in a chain of 20 steps, and
+hundreds where problems are larger."""
 WORK_AT_ONCE = 2_000_000
 """Work between two looks at the clock: some hundredths of a second."""
 CIRCUITS_FROM = 250_000
@@ -143,6 +146,11 @@ class Compilation:
     def work(self) -> int:
         return int(self._state.at[WORK])
 
+    @property
+    def is_large(self) -> bool:
+        """Whether any search is too long for plain Python: its loop is compiled before the first step."""
+        return LOOKS * len(self._problem.literals) > PLAIN_WORK
+
     def advanced(self, work: int) -> Circuit | None:
         """The circuit, or ``None`` if it takes more than ``work`` from here on; a later call goes on from
         there."""
@@ -153,9 +161,8 @@ class Compilation:
 
     def _advanced(self, limit: int) -> Circuit | None:
         problem, code = self._problem, PAUSE
-        is_small = len(problem.literals) <= PLAIN_WORK  # else a single step takes seconds in plain Python
         with np.errstate(over="ignore"):  # keys are numbers modulo 2^64
-            while is_small and (code := self._in_python(min(limit, PLAIN_WORK))) != DONE:
+            while not self.is_large and (code := self._in_python(min(limit, PLAIN_WORK))) != DONE:
                 if code == GROW:
                     self._state = _grown(self._state, len(problem.rank), self._budget)
                 elif self.work >= limit:
