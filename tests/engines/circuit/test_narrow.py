@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from hypothesis import given, settings
 import herbrand as hb
 from herbrand.budget import UNLIMITED, Budget
 from herbrand.engines.circuit import bounds, narrow
-from herbrand.engines.circuit.choices import ChoiceConstraints
-from herbrand.errors import ContradictionError
+from herbrand.engines.circuit.choices import ChoiceConstraints, Task
+from herbrand.errors import ContradictionError, OutOfTimeError
 from herbrand.language.dialects import read_theory_text
 from tests.engines.circuit.test_bounds import networks
 from tests.engines.circuit.test_sum_over_worlds import check
@@ -44,9 +44,9 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.mark.parametrize("start", long([*range(0, 300, 50), *range(5000, 6000, 50)], 1))
 def test_random_programs(start: int, used: list[bool]) -> None:
-    count = tries(50, 20)
-    assert sum(check(seed) for seed in range(start, start + count)) >= count // 2
-    assert sum(used) >= 3 * count // 10
+    programs = tries(50, 20)
+    assert sum(check(seed) for seed in range(start, start + programs)) >= programs // 2
+    assert sum(used) >= 3 * programs // 10
 
 
 @given(networks())
@@ -101,11 +101,25 @@ def test_evidence_that_no_world_has_is_a_contradiction(used: list[bool]) -> None
         hb.Model(hb.parse(text)).infer("b")
 
 
-def test_what_takes_more_than_there_is_is_left_to_others() -> None:
+def linked(choices: int) -> Task:
+    """Constraints between each choice and the next."""
     made = ChoiceConstraints()
-    drawn = [made.choice([0.5]).outcomes[0] for _ in range(14)]
+    drawn = [made.choice([0.5]).outcomes[0] for _ in range(choices)]
     for one, other in pairwise(drawn):
         made.stipulate(made.net.either([one, other]), "one of two")
-    task = made.task(drawn[:1])
+    return made.task(drawn[:1])
+
+
+def test_what_takes_more_than_there_is_is_left_to_others() -> None:
+    task = linked(14)
     assert narrow.eliminated(task, UNLIMITED) is not None
     assert narrow.eliminated(task, Budget(1)) is None
+
+
+def test_planning_that_takes_most_of_the_time_leaves_the_rest_to_bounds() -> None:
+    ticks = count()
+    budget = Budget(seconds=100, clock=lambda: float(next(ticks)))
+    task = linked(400)
+    assert narrow.eliminated(task, budget) is None and not budget.ended
+    with pytest.raises(OutOfTimeError):
+        narrow.eliminated(task, Budget(seconds=0))

@@ -28,12 +28,14 @@ from herbrand.engines.circuit.circuit import Counted
 from herbrand.engines.circuit.constraints import Constraints
 from herbrand.engines.elimination import planned
 from herbrand.engines.exact import Exact
-from herbrand.errors import BudgetError, OutOfTimeError
+from herbrand.errors import BudgetError
 from herbrand.factors.graph import FORBIDDEN, Assembly, FactorGraph, Tables
 
 NARROW = 8
 """Most neighbours of a variable when it is eliminated. Beyond it circuits, which use what excludes what, are
 smaller than tables."""
+PLANNING = 0.4
+"""Most of the time left that planning may take; the sums then take about as long."""
 Literals = tuple[int, ...]
 """A number for each literal of a restriction."""
 
@@ -47,11 +49,10 @@ def eliminated(task: Task, budget: Budget) -> Counted | None:
     """The log-weight and shares of a narrow task; ``None`` where its tables would take too much time or
     memory. Raises ``OutOfTimeError`` once the time is over."""
     try:
-        plan = planned(_graph(task), len(task.net), "log", budget=budget)
+        plan = planned(_graph(task), len(task.net), "log", budget=budget.share(PLANNING))
         Exact(budget).refuse_too_much(plan)
-    except OutOfTimeError:
-        raise
     except BudgetError:
+        budget.check()
         return None
     sums = plan.run()
     return sums.total, sums.shares[:, ::-1].reshape(-1)  # a literal comes before its negation
