@@ -576,6 +576,14 @@ def test_numbers_are_rounded_and_divided_as_problog_does(number: float) -> None:
             "0.5::p(1). 0.4::p(2). 0.3::q. b(1). r(X) :- b(X). evidence(p(X)) :- r(X).",
             {"p(1)": 1, "p(2)": 0.4, "q": 0.3},
         ),
+        (  # a body that calls an atom and its negation holds in no world
+            "0.5::p(1). 0.4::p(2). 0.3::q. b(1). b(2). evidence(p(X)) :- b(X), q, \\+q.",
+            {"p(1)": 0.5, "p(2)": 0.4, "q": 0.3},
+        ),
+        (
+            "0.5::p(1). 0.4::p(2). 0.3::q. b(1). b(2). o(X) :- b(X), \\+q, q. o(2) :- q. evidence(o(X)).",
+            {"p(1)": 0.5, "p(2)": 0.4, "q": 1},
+        ),
     ],
 )
 def test_evidence_with_a_variable_is_of_every_instance(program: str, expected: dict[str, float]) -> None:

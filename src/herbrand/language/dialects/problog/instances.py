@@ -217,7 +217,7 @@ class _Run:
 
     def _answered(self, goal: _Goal) -> None:
         answer, table = _called(goal.head, goal.values), self._tables[goal.call]
-        if answer not in table.answers:
+        if answer not in table.answers and not _contradicts_itself(goal):
             if goal.counts is not None:
                 raise _endless(goal.counts)
             table.answers[answer] = None
@@ -245,6 +245,17 @@ class _Run:
         if self._computed > MOST_NUMBERS:
             raise _endless(test)
         return unified((Variable(given[0]),), (Constant(value_of(given[1], values)),), values)
+
+
+def _contradicts_itself(goal: _Goal) -> bool:
+    """Whether a body calls an atom and its negation: it holds in no world."""
+    negated = {
+        _called(part.operand, goal.values)
+        for part in goal.body
+        if isinstance(part, Not) and isinstance(part.operand, Atom)
+    }
+    atoms = [part for part in goal.body if isinstance(part, Atom)] if negated else []
+    return any(_called(atom, goal.values) in negated for atom in atoms)
 
 
 def _endless(test: Computed) -> LanguageError:
