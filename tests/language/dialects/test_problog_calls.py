@@ -418,6 +418,35 @@ def test_what_only_a_caller_gives(program: str, expected: dict[str, float]) -> N
     assert {atom: p for atom, p in answers(program).items() if p} == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("s(0). s(N) :- N > 0, M is N-1, s(M), \\+b(N). p(X) :- b(X), \\+s(X). q(X) :- p(X), s(X). "
+         "r :- q(_). query(r).", {"r": 0}),
+        ("s(0). s(N) :- N > 0, M is N-1, s(M), \\+b(M). p(X) :- b(X), \\+s(X). q(X) :- p(X), Y is X-1, s(Y). "
+         "query(q(2)). query(q(1)).", {"q(1)": 0, "q(2)": 0.4 * 0.5}),
+        ("r(0, 0). r(N, S) :- N > 0, M is N-1, r(M, T), S is T+N. w(S) :- r(2, S), \\+ (r(S, T), b(T)). "
+         "query(w(_)).", {"w(3)": 1}),
+        ("r(0, 0). r(N, S) :- N > 0, M is N-1, r(M, T), S is T+N, \\+b(S). w(S) :- r(2, S), "
+         "\\+ (r(1, K), b(K)). v(Y) :- w(X), r(X, Y). query(v(_)).", {"v(6)": 0.5}),
+        ("t(0). t(N) :- N > 0, M is N-1, t(M), \\+ (K is M-1, t(K), b(K)). query(t(3)).", {"t(3)": 0.5}),
+        ("0.3::p(0). p(N) :- N > 0, q(N). q(N) :- M is N-1, p(M). query(p(4)).", {"p(4)": 0.3}),
+        ("p(0). p(N) :- N =\\= 0, M is N-1, q(M). 0.5::q(N) :- p(N). query(p(3)).", {"p(3)": 0.125}),
+    ],
+)  # fmt: skip
+def test_calls_that_answers_make_and_calls_by_way_of_others(program: str, expected: dict[str, float]) -> None:
+    """The numbers are those of ProbLog 2.3."""
+    assert answers(f"0.5::b(1). 0.4::b(2). {program}") == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_deep_chain_of_negated_calls() -> None:
+    """Such calls are not listed one by one."""
+    text = "0.9::c(_). s(0). s(N) :- N > 0, M is N-1, \\+ (s(M), c(M)). "
+    assert answers(f"{text} query(s(5000)).")["s(5000)"] == pytest.approx(1 / 1.9)
+    with pytest.raises(LanguageError, match="call each other too often"):
+        read_theory_text(f"{text} d(1). query(d(X)) :- s(5000), d(X).", "pl")
+
+
 def test_a_clause_that_nobody_calls_is_left_out() -> None:
     counting = "s(0). s(T) :- T > 0, M is T - 1, s(M). 0.2::o(T) :- T > 0, s(T)."
     theory = read_theory_text(f"{counting} query(s(2)).", "pl")

@@ -13,11 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from contextlib import suppress
 from dataclasses import replace
 
-from herbrand.errors import LanguageError
-from herbrand.graphs import reached
+from herbrand.errors import LanguageError, Span
+from herbrand.graphs import reached, strong_components
 from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.early import open_places
 from herbrand.language.dialects.problog.goals import Body, PrologClause, calls_by_predicate, no_value_yet
+from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.formulas import Atom, Comparison, Computed, Not, Term, Truth, Variable, unnegated
 from herbrand.language.syntax import BodyLiteral
@@ -27,14 +28,18 @@ Places = Mapping[str, tuple[int, ...]]
 
 
 def with_calls(
-    clauses: Sequence[PrologClause], queries: Sequence[Atom], names: PredicateNames
+    clauses: Sequence[PrologClause],
+    queries: Sequence[Atom],
+    tests: Mapping[Span, str],
+    names: PredicateNames,
 ) -> list[PrologClause]:
     """Add to clauses an atom for the values that their callers give, and clauses that derive the calls.
 
-    ``queries``: the atoms of queries and evidence, which call first.
+    ``queries``: the atoms of queries and evidence, which call first. ``tests``: names of comparisons that
+    give no variable a value.
     """
-    tests = (part for clause in clauses for part in clause.body if isinstance(part, Computed | Comparison))
-    if not any(_needed((test,), {}) for test in tests):
+    compared = (part for clause in clauses for part in clause.body if isinstance(part, Computed | Comparison))
+    if not any(_needed((part,), {}) for part in compared):
         return list(clauses)
     places, silent = _called_places(clauses, _handed_numbers(clauses))
     if not places:
@@ -44,8 +49,8 @@ def with_calls(
     if counting[0] != places:
         # The wider choice first: where some call cannot give all of its arguments, the narrower one may do.
         with suppress(LanguageError):
-            return _with_calls_at(*counting, clauses, queries, names)
-    return _with_calls_at(places, silent, clauses, queries, names)
+            return _with_calls_at(*counting, clauses, queries, tests, names)
+    return _with_calls_at(places, silent, clauses, queries, tests, names)
 
 
 def _with_calls_at(
@@ -53,6 +58,7 @@ def _with_calls_at(
     silent: Places,
     clauses: Sequence[PrologClause],
     queries: Sequence[Atom],
+    tests: Mapping[Span, str],
     names: PredicateNames,
 ) -> list[PrologClause]:
     """The same for these ``places``; raises LanguageError if a call does not give one of them a value."""
@@ -68,7 +74,7 @@ def _with_calls_at(
         left = without_unqueried(clauses, refused, queries)
         if len(left) == len(clauses):
             raise next(iter(refused.values()))
-        return with_calls(left, queries, names)
+        return with_calls(left, queries, tests, names)
     calls += [PrologClause((call,), ()) for atom in queries if (call := work.call(atom)) is not None]
     for clause in calls:
         if not clause.body:
@@ -80,7 +86,19 @@ def _with_calls_at(
             span=clause.span,
             hint=f"ask for it in the file: {_query_of(clause, places)}",
         )
-    return _called([*guarded, *work.made, *dict.fromkeys(calls)], work.guards)
+    rules = [*guarded, *work.made]
+    if _depend_on_others(work.guards, [*rules, *calls]):
+        with suppress(LanguageError):  # calls that cannot be listed stay rules
+            calls = work.listed(clauses, queries, tests)
+    return _called([*rules, *dict.fromkeys(calls)], work.guards)
+
+
+def _depend_on_others(calls: Set[str], clauses: Sequence[PrologClause]) -> bool:
+    """Whether calls and other predicates are mutually dependent: answers that make calls to which they are
+    the answers may be negated in between, and a count may end in another clause than it goes on."""
+    below = calls_by_predicate(clauses)
+    groups = strong_components({name: below[name] & below.keys() for name in [*below]})
+    return any(len(group) > 1 and not calls.isdisjoint(group) for group in groups)
 
 
 def _query_of(clause: PrologClause, places: Places) -> str:
@@ -345,6 +363,23 @@ class _Calls:
                 self.made.append(PrologClause((guard,), (call,), span=clause.span))
         self.guards |= {guard.predicate, *(call.predicate for call in calls)}
         return replace(clause, body=(guard, *clause.body))
+
+    def listed(
+        self, clauses: Sequence[PrologClause], queries: Sequence[Atom], tests: Mapping[Span, str]
+    ) -> list[PrologClause]:
+        """A fact for each call that queries make, or any other atom whose callers need not give values."""
+        heads = {head.predicate: head for clause in clauses for head in clause.heads}
+        below, given = calls_by_predicate(clauses), self._places.keys()
+        others = [
+            replace(head, arguments=(Variable("_"),) * len(head.arguments))
+            for name, head in heads.items()
+            if name not in given and not given.isdisjoint(reached(below[name], below.__getitem__))
+        ]
+        made = map(self.call, Solutions(clauses, tests).calls([*queries, *others]))
+        calls = [call for call in made if call is not None]
+        for call in calls:
+            _refuse_unknown(call, set())
+        return [PrologClause((call,), ()) for call in calls]
 
     def made_by(self, clause: PrologClause) -> Iterator[PrologClause]:
         """Yield clauses that derive the calls which a clause makes, from the goals before each call."""

@@ -14,7 +14,7 @@ or not, so an answer is one in some world, and a negated goal fails only if its 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -110,13 +110,28 @@ class Solutions:
         key = call, certain
         if key not in self._known:
             self._known[key] = None  # under evaluation: whoever asks again meanwhile depends on itself
-            self._known[key] = _Run(self, certain).answers_to(call)
+            try:
+                self._known[key] = _Run(self, certain).answers_to(call)
+            except RecursionError:
+                hint = "name each instance without a body"
+                raise LanguageError(
+                    "negated goals call each other too often here", span=call.span, hint=hint
+                ) from None
         atoms = self._known[key]
         if atoms is None:
             raise LanguageError(
                 f"{call.predicate} depends on its own negation", span=call.span, hint="break the cycle"
             )
         return atoms
+
+    def calls(self, queries: Iterable[Atom]) -> Collection[Atom]:
+        """All calls that queries make in some world, those of negated goals among them."""
+        run, made = _Run(self, certain=False), [_called(atom, {}) for atom in queries]
+        while made:
+            for call in made:
+                run.answers_to(call)
+            made = [call for call, _ in self._known if call not in run.tables]
+        return run.tables
 
     def fitting(self, call: Atom, certain: bool) -> Iterator[tuple[Atom, Body]]:
         """Yield head and body of the clauses that may answer a call, by an index on its first constant.
@@ -145,19 +160,19 @@ class _Run:
 
     def __init__(self, known: Solutions, certain: bool) -> None:
         self._known, self._certain = known, certain
-        self._tables: dict[Atom, _Table] = {}
+        self.tables: dict[Atom, _Table] = {}
         self._goals = deque[_Goal]()
         self._computed = 0
 
     def answers_to(self, call: Atom) -> Collection[Atom]:
         self._table(call)
         self._finish()
-        return self._tables[call].answers
+        return self.tables[call].answers
 
     def answers_of(self, head: Atom, body: Body) -> Collection[Atom]:
         """Answers of a clause that no other clause calls."""
         call = Atom(head.predicate, ())
-        table = self._tables[call] = _Table()
+        table = self.tables[call] = _Table()
         self._goals.append(_Goal(call, head, body, 0, {}))
         self._finish()
         return table.answers
@@ -196,7 +211,7 @@ class _Run:
         if call == goal.call and goal.counts is None:
             others = (*goal.body[: goal.place], *goal.body[goal.place + 1 :])
             goal = replace(goal, counts=counts_on(goal.head, atom, others))
-        elif call not in self._tables:
+        elif call not in self.tables:
             step = counts_on(atom, goal.head, goal.body[: goal.place])
             if step is not None:
                 raise _endless(step)
@@ -207,16 +222,16 @@ class _Run:
 
     def _table(self, call: Atom) -> _Table:
         """Table of a call; for a new call, its clauses become goals to be tried."""
-        if call not in self._tables:
-            self._tables[call] = _Table()
+        if call not in self.tables:
+            self.tables[call] = _Table()
             for head, body in self._known.fitting(call, self._certain):
                 values = unified(head.arguments, call.arguments, {})
                 if values is not None:
                     self._goals.append(_Goal(call, head, body, 0, values))
-        return self._tables[call]
+        return self.tables[call]
 
     def _answered(self, goal: _Goal) -> None:
-        answer, table = _called(goal.head, goal.values), self._tables[goal.call]
+        answer, table = _called(goal.head, goal.values), self.tables[goal.call]
         if answer not in table.answers and not _contradicts_itself(goal):
             if goal.counts is not None:
                 raise _endless(goal.counts)

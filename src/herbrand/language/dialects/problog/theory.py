@@ -129,7 +129,7 @@ class _Reader:
         queried_atoms = self._asked_atoms()
         self._clauses = with_limits(decided(self._clauses, queried_atoms, self._goals.tests, self._names))
         self._clauses = [*map(settled, unfolded(self._clauses, {atom.predicate for atom in queried_atoms}))]
-        self._clauses = with_calls(self._clauses, queried_atoms, self._names)
+        self._clauses = with_calls(self._clauses, queried_atoms, self._goals.tests, self._names)
         self._condition()
         self._mention_queries()
         self._give_one_kind()
