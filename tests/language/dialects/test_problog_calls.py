@@ -439,6 +439,22 @@ def test_calls_that_answers_make_and_calls_by_way_of_others(program: str, expect
     assert answers(f"0.5::b(1). 0.4::b(2). {program}") == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("s(0). s(N) :- N > 0, M is N-1, \\+s(M). query(s(3)). query(s(2)).", {"s(2)": 1, "s(3)": 0}),
+        ("s(N) :- N > 0, M is N-1, r(M). r(N) :- \\+s(N). query(s(3)). query(s(2)).", {"s(2)": 0, "s(3)": 1}),
+        ("e(1, 2). e(2, 3). l(X) :- n(X), \\+ (e(Y, X), l(Y)). n(1). n(2). n(3). query(q(_)). 0.3::c. "
+         "q(X) :- l(X), c.", {"q(1)": 0.3, "q(3)": 0.3}),
+        ("e(1, 2). e(2, 3). l(X) :- e(X, Y), \\+l(Y). 0.3::c. evidence(l(2)). query(l(_)). query(c).",
+         {"l(2)": 1, "c": 0.3}),
+    ],
+)  # fmt: skip
+def test_what_is_certain_may_be_negated_atom_by_atom(program: str, expected: dict[str, float]) -> None:
+    """The numbers are those of ProbLog 2.3."""
+    assert answers(program) == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_deep_chain_of_negated_calls() -> None:
     """Such calls are not listed one by one."""
     text = "0.9::c(_). s(0). s(N) :- N > 0, M is N-1, \\+ (s(M), c(M)). "

@@ -14,10 +14,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from herbrand.errors import LanguageError, Span
-from herbrand.graphs import reached, strong_components
+from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of, with_assigned
 from herbrand.language.dialects.problog.early import open_places
-from herbrand.language.dialects.problog.goals import Body, PrologClause, calls_by_predicate, no_value_yet
+from herbrand.language.dialects.problog.goals import (
+    Body,
+    PrologClause,
+    calls_by_predicate,
+    mutual_calls,
+    no_value_yet,
+)
 from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames, valued
 from herbrand.language.formulas import Atom, Comparison, Computed, Not, Term, Truth, Variable, unnegated
@@ -96,9 +102,7 @@ def _with_calls_at(
 def _depend_on_others(calls: Set[str], clauses: Sequence[PrologClause]) -> bool:
     """Whether calls and other predicates are mutually dependent: answers that make calls to which they are
     the answers may be negated in between, and a count may end in another clause than it goes on."""
-    below = calls_by_predicate(clauses)
-    groups = strong_components({name: below[name] & below.keys() for name in [*below]})
-    return any(len(group) > 1 and not calls.isdisjoint(group) for group in groups)
+    return any(len(group) > 1 and not calls.isdisjoint(group) for group in mutual_calls(clauses))
 
 
 def _query_of(clause: PrologClause, places: Places) -> str:

@@ -15,6 +15,7 @@ from itertools import chain, count, product
 from typing import cast
 
 from herbrand.errors import LanguageError, Span
+from herbrand.graphs import strong_components
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.names import PredicateNames
 from herbrand.language.dialects.problog.terms import PrologTerm, calculated, constant_value, parts_of
@@ -140,6 +141,12 @@ def calls_by_predicate(clauses: Iterable[PrologClause]) -> dict[str, set[str]]:
         for name in clause.derived:
             calls[name] |= clause.called
     return calls
+
+
+def mutual_calls(clauses: Iterable[PrologClause]) -> Iterator[list[str]]:
+    """Groups of predicates that call each other; most are of one predicate."""
+    below = calls_by_predicate(clauses)
+    return strong_components({name: called & below.keys() for name, called in below.items()})
 
 
 class Goals:

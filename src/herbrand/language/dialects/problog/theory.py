@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import cast
 
 from herbrand.errors import LanguageError, Mistakes, Source
+from herbrand.graphs import reached
 from herbrand.language.comparisons import variables_of
 from herbrand.language.dialects.problog.builtins import READ, decided, with_tests
 from herbrand.language.dialects.problog.calls import computed_in, with_calls, without_unqueried
@@ -32,6 +33,8 @@ from herbrand.language.dialects.problog.goals import (
     Body,
     Goals,
     PrologClause,
+    calls_by_predicate,
+    mutual_calls,
     no_value_yet,
     not_in_the_language,
 )
@@ -134,6 +137,7 @@ class _Reader:
         self._mention_queries()
         self._give_one_kind()
         self._bind_heads()
+        self._order_by_atoms()
         derived = self._derived()
         statements: list[Statement] = []
         for clause in self._clauses:
@@ -461,6 +465,26 @@ class _Reader:
         for domain, place in needed.items():
             values = dict.fromkeys(self._values(place)) or {_ANY: None}
             self._clauses += [PrologClause((Atom(domain, (Constant(value),)),), ()) for value in values]
+
+    def _order_by_atoms(self) -> None:
+        """Turn rules by which a predicate without choices depends on its own negation into certain choices.
+
+        Among what choices decide, the atoms of one predicate may be negated one after the other.
+        """
+        if not any(isinstance(part, Not) for clause in self._clauses for part in clause.body):
+            return
+        below, groups = calls_by_predicate(self._clauses), mutual_calls(self._clauses)
+        group = {name: number for number, names in enumerate(groups) for name in names}
+        drawn = {name for clause in self._clauses if clause.chances for name in clause.derived}
+        for number, clause in enumerate(self._clauses):
+            own = group[clause.heads[0].predicate]
+            negated = (part.operand for part in clause.body if isinstance(part, Not))
+            if (
+                not clause.chances
+                and any(isinstance(atom, Atom) and group.get(atom.predicate) == own for atom in negated)
+                and drawn.isdisjoint(reached(clause.derived, below.__getitem__))
+            ):
+                self._clauses[number] = replace(clause, chances=(1.0,))
 
     def _values(self, place: tuple[str, int]) -> Iterable[Value]:
         mixed, values = self._places.is_mixed(place), self._places.constants(place)
