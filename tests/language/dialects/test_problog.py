@@ -447,7 +447,18 @@ COMPUTED = [
         "0.2::w(T, s); 0.8::w(T, r) :- T > 0, S is T - 1, w(S, r). query(w(2, r)).",
         {"w(2,r)": (0.6 * 0.3 + 0.4 * 0.8) * 0.8 + (0.6 * 0.7 + 0.4 * 0.2) * 0.3},
     ),
-]
+    # In Prolog's order of terms numbers come first, by value, and then texts.
+    (
+        "v(10). 0.5::v(9). 0.3::v(-2). 0.4::v(b). v('B'). next(X, Y) :- v(X), v(Y), X @< Y, "
+        "\\+ between(X, Y). between(X, Y) :- v(X), v(Y), v(Z), X @< Z, \\+ Z @>= Y. last(X) :- v(X), X @>= 9, X @< 'C'. "
+        "query(next(X, b)). query(next(X, 10)). query(last(X)).",
+        {
+            "next(B,b)": 0.4, "next(9,b)": 0, "next(-2,b)": 0,
+            "next(9,10)": 0.5, "next(-2,10)": 0.3 * 0.5, "last(9)": 0.5, "last(10)": 1, "last(B)": 1,
+        },
+    ),
+    ("0.3::w(2). w(3). q(X) :- w(X), X @< b, X > 2. query(q(X)).", {"q(3)": 1.0}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), COMPUTED)

@@ -20,7 +20,6 @@ from herbrand.language.dialects.renaming import fresh_name
 from herbrand.language.formulas import (
     Atom,
     Comparison,
-    Computed,
     Constant,
     Formula,
     Term,
@@ -184,10 +183,12 @@ def with_one_kind(part: Part, places: LinkedPlaces, number: int) -> Part:
 
 def reads_numbers(part: Formula, tests: Mapping[Span, str]) -> bool:
     """Whether a literal tests numbers alone; ``tests``: names of comparisons, as ``@<`` also orders texts."""
-    if not isinstance(part, Comparison):
-        return isinstance(part, Computed)
-    test = tests.get(part.span, "") if part.span is not None else ""
-    return part.operator not in ("=", "!=") and "@" not in test
+    return leaf_computes(part) and not orders_terms(part, tests)
+
+
+def orders_terms(part: Formula, tests: Mapping[Span, str]) -> bool:
+    """Whether a literal is ``@<`` or another comparison by Prolog's order of terms."""
+    return isinstance(part, Comparison) and part.span is not None and "@" in tests.get(part.span, "")
 
 
 def valued(body: Collection[BodyLiteral], called: Mapping[str, tuple[int, ...]] = NOTHING) -> set[str]:

@@ -46,8 +46,10 @@ from herbrand.language.dialects.problog.names import (
     LinkedPlaces,
     Place,
     PredicateNames,
+    orders_terms,
     reads_numbers,
     unbound,
+    valued,
     with_one_kind,
 )
 from herbrand.language.dialects.problog.terms import PrologTerm, clauses, constant_value, parts_of
@@ -70,6 +72,7 @@ from herbrand.language.scope import with_terms
 from herbrand.language.show import show_formula
 from herbrand.language.syntax import (
     Alternative,
+    BodyLiteral,
     Chance,
     Choice,
     FactKind,
@@ -82,7 +85,7 @@ from herbrand.language.syntax import (
 )
 from herbrand.language.theory import Theory
 
-_EVERY, _NAMED, _NUMBERS = "constants of", "constants of queries", "numbers of"
+_EVERY, _NAMED, _NUMBERS, _RANKS = "constants of", "constants of queries", "numbers of", "ranks of"
 _ANY = "_"
 """Constant at a place that has no other: ``p(_) :- a`` must make ``q :- p(_)`` true nevertheless."""
 
@@ -391,7 +394,8 @@ class _Reader:
         if not self._places.any_mixed:
             return
         listed = dict[PrologClause, None]()
-        clauses = [self._with_numbers(clause, i, listed) for i, clause in enumerate(self._clauses)]
+        clauses = (self._with_ranks(clause, i, listed) for i, clause in enumerate(self._clauses))
+        clauses = [self._with_numbers(clause, i, listed) for i, clause in enumerate(clauses)]
         self._clauses = [*clauses, *listed]
         self._places = places = self._linked()
         for number, clause in enumerate(self._clauses):
@@ -422,17 +426,46 @@ class _Reader:
             return clause
         values: dict[str, Term] = {name: Variable(f"{name} as a number") for name in mixed}
         body = [with_terms(p, values) if reads_numbers(p, tests) else p for p in clause.body]
-        body += [self._number_of(Variable(n), values[n], (number, n), listed) for n in mixed]
+        for name in mixed:
+            constants = self._places.constants((number, name))
+            own = {Constant(each): Constant(each) for each in constants if not isinstance(each, str)}
+            body.append(self._related(Variable(name), values[name], _NUMBERS, (number, name), own, listed))
         chances = (values.get(c.name, c) if isinstance(c, Variable) else c for c in clause.chances)
         return replace(clause, body=cast(Body, tuple(body)), chances=cast(tuple[Chance, ...], tuple(chances)))
 
-    def _number_of(self, text: Term, number: Term, place: Place, listed: dict[PrologClause, None]) -> Atom:
+    def _with_ranks(
+        self, clause: PrologClause, number: int, listed: dict[PrologClause, None]
+    ) -> PrologClause:
+        """The clause with ranks in Prolog's order, numbers before texts, where ``@<`` compares both kinds."""
+        body, given = list[BodyLiteral](), valued(clause.body)
+        for part in clause.body:
+            names = [n for n in variables_of(part) if n in given and self._places.is_mixed((number, n))]
+            if names and isinstance(part, Comparison) and orders_terms(part, self._goals.tests):
+                place = number, names[0]  # that of both sides, as the comparison links them
+                terms = sorted(self._places.constants(place), key=lambda term: (isinstance(term, str), term))
+                ranks = {Constant(term): Constant(rank) for rank, term in enumerate(terms)}
+                own = {Variable(name): Variable(f"{name} in order") for name in names}
+                body += [self._related(term, own[term], _RANKS, place, ranks, listed) for term in own]
+                left, right = ({**ranks, **own}.get(side, side) for side in (part.left, part.right))
+                part = replace(part, left=left, right=right)
+            body.append(part)
+        return replace(clause, body=tuple(body))
+
+    def _related(
+        self,
+        term: Term,
+        number: Term,
+        of: str,
+        place: Place,
+        numbers: Mapping[Constant, Constant],
+        listed: dict[PrologClause, None],
+    ) -> Atom:
+        """An atom that relates a term to its number; its facts are added to ``listed``."""
         first, last = self._places.leader(place)
-        about = f"{_NUMBERS} {first}:{last}"
+        about = f"{of} {first}:{last}"
         name = self._names.of(about, 2, about)
-        numbers = [Constant(each) for each in self._places.constants(place) if not isinstance(each, str)]
-        listed |= dict.fromkeys(PrologClause((Atom(name, (each, each)),), ()) for each in numbers)
-        return Atom(name, (text, number))
+        listed |= dict.fromkeys(PrologClause((Atom(name, pair),), ()) for pair in numbers.items())
+        return Atom(name, (term, number))
 
     def _bind_heads(self) -> None:
         """Bind variables of rules' heads that no goal binds to the constants that their places can have.
