@@ -450,8 +450,8 @@ COMPUTED = [
     # In Prolog's order of terms numbers come first, by value, and then texts.
     (
         "v(10). 0.5::v(9). 0.3::v(-2). 0.4::v(b). v('B'). next(X, Y) :- v(X), v(Y), X @< Y, "
-        "\\+ between(X, Y). between(X, Y) :- v(X), v(Y), v(Z), X @< Z, \\+ Z @>= Y. last(X) :- v(X), X @>= 9, X @< 'C'. "
-        "query(next(X, b)). query(next(X, 10)). query(last(X)).",
+        "\\+ between(X, Y). between(X, Y) :- v(X), v(Y), v(Z), X @< Z, \\+ Z @>= Y. "
+        "last(X) :- v(X), X @>= 9, X @< 'C'. query(next(X, b)). query(next(X, 10)). query(last(X)).",
         {
             "next(B,b)": 0.4, "next(9,b)": 0, "next(-2,b)": 0,
             "next(9,10)": 0.5, "next(-2,10)": 0.3 * 0.5, "last(9)": 0.5, "last(10)": 1, "last(B)": 1,
