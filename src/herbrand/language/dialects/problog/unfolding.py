@@ -159,10 +159,11 @@ class _Unfolding:
         for parameter, term in zip(clause.heads[0].arguments, call.arguments, strict=True):
             if isinstance(term, Variable) and term.anonymous:
                 continue
-            if isinstance(parameter, Variable) and parameter.name not in given and isinstance(term, Variable):
-                values[parameter.name] = term
+            if isinstance(parameter, Variable) and parameter.name not in given:
                 given.add(parameter.name)
-                continue
+                if isinstance(term, Variable):
+                    values[parameter.name] = term
+                    continue
             own = values[parameter.name] if isinstance(parameter, Variable) else parameter
             if isinstance(own, Constant) and isinstance(term, Constant):
                 if own != term:
