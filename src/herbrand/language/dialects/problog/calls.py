@@ -278,7 +278,14 @@ def _at(atom: Atom, places: Places) -> list[Term]:
 
 
 def _called(clauses: list[PrologClause], guards: set[str]) -> list[PrologClause]:
-    """Drop the clauses that depend on calls which nothing makes, as they have no values."""
+    """Drop the clauses that depend on calls which nothing makes, as they have no values.
+
+    Clauses that fail make no calls, so they keep no negated goals, which may be of dropped clauses.
+    """
+    for number, clause in enumerate(clauses):
+        if clause.fails:
+            left = tuple(part for part in clause.body if not isinstance(part, Not))
+            clauses[number] = replace(clause, body=left)
     while True:
         silent = guards.difference(*(clause.derived for clause in clauses))
         if not silent:
