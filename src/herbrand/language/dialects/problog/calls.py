@@ -31,6 +31,8 @@ from herbrand.language.syntax import BodyLiteral
 
 Places = Mapping[str, tuple[int, ...]]
 """Positions of some arguments of each predicate."""
+MOST_LISTED = 10_000
+"""Most numbers that are computed to list calls; an endless recursion gets there within seconds."""
 
 
 def with_calls(
@@ -386,7 +388,7 @@ class _Calls:
             for name, head in heads.items()
             if name not in given and not given.isdisjoint(reached(below[name], below.__getitem__))
         ]
-        made = map(self.call, Solutions(clauses, tests).calls([*queries, *others]))
+        made = map(self.call, Solutions(clauses, tests, MOST_LISTED).calls([*queries, *others]))
         calls = [call for call in made if call is not None]
         for call in calls:
             _refuse_unknown(call, set())

@@ -17,7 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.comparisons import assigned, variables_of
@@ -66,12 +66,17 @@ class _Table:
 
 
 class Solutions:
-    """Evaluation of a program's goals. ``tests``: names of comparisons that give no variable a value."""
+    """Evaluation of a program's goals. ``tests``: names of comparisons that give no variable a value.
+    ``most``: most numbers that are computed for one query."""
 
-    def __init__(self, clauses: Sequence[PrologClause], tests: Mapping[Span, str]) -> None:
+    def __init__(
+        self, clauses: Sequence[PrologClause], tests: Mapping[Span, str], most: int | None = None
+    ) -> None:
         self._program, self.tests = clauses, tests
+        self.computed, self.most = 0, MOST_NUMBERS if most is None else most
         self._listed = dict[tuple[str, int], dict[Term | None, list[tuple[Atom, PrologClause]]]]()
         self._known: dict[tuple[Atom, bool], Collection[Atom] | None] = {}
+        self._negated = list[Atom]()
         self.numbers = count(1)
 
     @cached_property
@@ -88,6 +93,7 @@ class Solutions:
         if not body:
             yield atom
             return
+        self.computed = 0
         run = _Run(self, certain=False)
         for answer in run.answers_of(Atom("", atom.arguments, atom.span), body):
             pairs = zip(atom.arguments, answer.arguments, strict=True)
@@ -109,6 +115,7 @@ class Solutions:
         """
         key = call, certain
         if key not in self._known:
+            self._negated.append(call)
             self._known[key] = None  # under evaluation: whoever asks again meanwhile depends on itself
             try:
                 self._known[key] = _Run(self, certain).answers_to(call)
@@ -126,11 +133,9 @@ class Solutions:
 
     def calls(self, queries: Iterable[Atom]) -> Collection[Atom]:
         """All calls that queries make in some world, those of negated goals among them."""
-        run, made = _Run(self, certain=False), [_called(atom, {}) for atom in queries]
-        while made:
-            for call in made:
-                run.answers_to(call)
-            made = [call for call, _ in self._known if call not in run.tables]
+        run = _Run(self, certain=False)
+        for call in chain([_called(atom, {}) for atom in queries], self._negated):  # these become more
+            run.answers_to(call)
         return run.tables
 
     def fitting(self, call: Atom, certain: bool) -> Iterator[tuple[Atom, Body]]:
@@ -162,7 +167,6 @@ class _Run:
         self._known, self._certain = known, certain
         self.tables: dict[Atom, _Table] = {}
         self._goals = deque[_Goal]()
-        self._computed = 0
 
     def answers_to(self, call: Atom) -> Collection[Atom]:
         self._table(call)
@@ -256,8 +260,8 @@ class _Run:
         if (given := assigned(test, known)) is None:
             holds = compares(test.operator, value_of(test.left, values), value_of(test.right, values))
             return values if holds else None
-        self._computed += 1
-        if self._computed > MOST_NUMBERS:
+        self._known.computed += 1
+        if self._known.computed > self._known.most:
             raise _endless(test)
         return unified((Variable(given[0]),), (Constant(value_of(given[1], values)),), values)
 
