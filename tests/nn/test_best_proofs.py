@@ -253,3 +253,26 @@ def test_scores_of_what_rules_derive_too() -> None:
             hb.Model(theory), "reach(x, y)", given=[], neural=["link"], algebra=algebra, depth=4
         )
         assert torch.allclose(layer({}, {"link": scores})[0], torch.tensor(table, dtype=torch.float64))
+
+
+TWO_OF_TWO = """\
+type n = {1}
+predicate a(n)
+predicate b(n)
+predicate r(n)
+predicate two(n)
+r(x) :- a(x)
+r(x) :- b(x)
+two(x) :- r(x), r(y)
+"""
+
+
+def test_weights_below_0_have_no_best_proof() -> None:
+    """The best of each part was taken, so of -1 and -2 the best pair weighed 1 instead of 4."""
+    layer = QueryLayer(hb.Model(hb.parse(TWO_OF_TWO)), "two(x)", given=[], neural=["a", "b"], algebra="max")
+    for wrong in (-2.0, math.nan):
+        with pytest.raises(UnsupportedError, match=f"a fact of b weighs {wrong:g}"):
+            layer({}, {"a": torch.tensor([0.5]), "b": torch.tensor([wrong])})
+    for stated in (TWO_OF_TWO + "a(1) @ -1\n", TWO_OF_TWO.replace("a(x)\nr", "a(x) @ -1\nr")):
+        with pytest.raises(UnsupportedError, match=r"max takes weights of 0 or more, and .* weighs -1"):
+            QueryLayer(hb.Model(hb.parse(stated)), "two(x)", given=[], neural=["b"], algebra="max")

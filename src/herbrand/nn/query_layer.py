@@ -42,6 +42,8 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from herbrand.budget import Budget, allowed_bytes, bytes_of, readable
+from herbrand.contraction.algebras.max_product import ALGEBRA as MAX_PRODUCT
+from herbrand.engines.proof.arithmetic import Numbers
 from herbrand.engines.proof.chances import (
     chances_of,
     check_probabilities,
@@ -68,7 +70,7 @@ from herbrand.language.syntax import Choice, Rule, Statement, Value
 from herbrand.language.theory import Theory
 from herbrand.nn.circuit_answers import answered
 from herbrand.nn.devices import on_processor
-from herbrand.nn.given_tables import given_tables, no_probabilities
+from herbrand.nn.given_tables import ROUNDED, given_tables, no_probabilities
 from herbrand.nn.layer import Layer
 from herbrand.nn.rule_weights import RuleWeights, as_rule, rule_of_totals, rules_of_alternatives
 from herbrand.nn.transformed import called
@@ -271,6 +273,8 @@ class QueryLayer(Layer):
             _refuse_valued(self.weights.predicates, program.signature)
         if self.algebra == TOP_K:
             _refuse_uncertain(program, clause, self._sources.scored)
+        if self.algebra == MAX:
+            _refuse_negative(program, clause, self._sources.scored)
         if self.algebra != PROBABILITY:
             refuse_absence(program, [clause], self._scored_features)
         if self.algebra != COUNT:
@@ -413,9 +417,12 @@ class QueryLayer(Layer):
 
     def _by_forms(self, call: _Call) -> Tensor:
         """Weights by circuits [question or scene, asked...], in the precision of the scores."""
-        if self._are_probabilities:
-            for name in self.shapes:
+        for name in self.shapes:
+            if self.algebra == MAX:
+                _refuse_negative_scores(name, call.facts[name])
+            else:
                 _refuse_no_probability(name, call.facts[name])
+        if self._are_probabilities:
             for name, values in self._valued.items():
                 values.refuse_wrong_sums(call.facts[name])
         precise = call.dtype if call.dtype in (torch.float32, torch.float64) else torch.float32
@@ -644,6 +651,23 @@ def _refuse_uncertain(program: HornProgram, goal: Clause, scored: Collection[str
                 f"{known.text} is evidence, and the likeliest proofs alone do not tell how probable it is",
                 hint=f"algebra='{PROBABILITY}' conditions on it",
             )
+
+
+def _refuse_negative(program: HornProgram, goal: Clause, scored: Collection[str]) -> None:
+    """Raise an error for stated weights below 0 that the goal reaches."""
+    best, reached = Numbers(MAX_PRODUCT), program.reached([goal])
+    for name in reached - set(scored):
+        best.fact_weights(name, program.relation(name))
+    for place, rule in enumerate(program.weighted):
+        if rule.head.predicate in reached:
+            best.rule_weight(place, rule)
+
+
+def _refuse_negative_scores(name: str, scores: Tensor) -> None:
+    """Raise an error for scores below 0, with a tolerance for finite differences."""
+    known, takes = scores.detach(), MAX_PRODUCT.takes
+    if takes is not None and not (fit := takes.fit(known + ROUNDED)).all():
+        raise takes.refusal(float(known[~fit][0]), name)
 
 
 def _refuse_valued(learned: Sequence[str], signature: Signature) -> None:
