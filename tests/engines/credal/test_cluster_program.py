@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import herbrand as hb
 from herbrand.engines.credal.cluster_program import Cluster, TableProgram, clusters_of, table_program
-from herbrand.engines.credal.interval import MOST_CORE, MOST_WIDTH, LocalQuery, Size, size_of
+from herbrand.engines.credal.interval import MOST_CORE, MOST_WIDTH, WIDE, LocalQuery, Size, size_of
 from herbrand.engines.credal.lowering import credal_network
 from herbrand.engines.credal.markov import Graph, graph_of
 from herbrand.engines.credal.network_part import NetworkPart, sentences_of
@@ -20,6 +21,7 @@ from herbrand.engines.credal.polynomial import PolynomialProgram
 from herbrand.errors import BudgetError
 from tests.engines.credal.ariel.networks import Hidden, bayesian, independent
 from tests.laws import tries
+from tests.work import lines
 
 some = settings(deadline=None, max_examples=tries(15))
 seeds = st.integers(0, 2**32 - 1)
@@ -181,6 +183,46 @@ def test_the_size_is_told_before_the_program_is_made(seed: int, cyclic: bool, as
     assert (size.products > 0) == (len(made.program.products) > 0)
     assert size.products >= len(made.program.products)
     assert size.fits(None) and size.seconds > 0
+
+
+@some
+@given(seeds, st.booleans(), st.booleans())
+def test_the_atom_that_links_fewest_of_its_neighbours_goes_first(
+    seed: int, cyclic: bool, markov: bool
+) -> None:
+    part = part_of(hidden_of(seed, cyclic).text, markov)
+    scopes = [part.graph.core, *(sentence.atoms for sentence in part.sentences)]
+    scopes += [(atom, *part.graph.parents(atom)) for atom in range(part.graph.count)]
+    linked = {frozenset(pair) for scope in scopes for pair in itertools.combinations(set(scope), 2)}
+    left = set(range(part.graph.count)) - set(part.graph.core)
+
+    def around(atom: int) -> list[int]:
+        return sorted(other for pair in linked if atom in pair for other in pair - {atom})
+
+    def rank(atom: int) -> tuple[int, int, int]:
+        pairs = map(frozenset, itertools.combinations(around(atom), 2))
+        return len(set(pairs) - linked), len(around(atom)), atom
+
+    for cluster in clusters_of(part):
+        assert cluster.atom == min((a for a in left if not left & set(part.graph.out[a])), key=rank)
+        assert list(cluster.neighbours) == around(cluster.atom)
+        linked |= set(map(frozenset, itertools.combinations(cluster.neighbours, 2)))
+        linked = {pair for pair in linked if cluster.atom not in pair}
+        left.remove(cluster.atom)
+
+
+def linked_atoms(count: int, distances: Sequence[int]) -> NetworkPart:
+    stated = (f"P(a{i} or a{(i * d + d) % count}) >= 0.3" for i in range(count) for d in distances)
+    return part_of("\n".join(stated), markov=False)
+
+
+def test_the_work_for_the_size_grows_as_the_network_does() -> None:
+    """Each atom that went cost a look at all others: 2,000 atoms took minutes, under any time limit."""
+    small, large = (lines(clusters_of, linked_atoms(count, [1])) for count in (100, 400))
+    assert large < 6 * small
+    wide = linked_atoms(300, [1, 7, 11])
+    assert size_of(wide).width > WIDE and not size_of(wide).fits(None)
+    assert len(clusters_of(wide, (), WIDE)) < 0.95 * len(clusters_of(wide))
 
 
 def test_what_does_not_fit_is_refused_in_words() -> None:

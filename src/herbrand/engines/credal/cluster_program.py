@@ -31,6 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -58,48 +60,78 @@ class Cluster(NamedTuple):
         return len(self.neighbours) + 1
 
 
-def clusters_of(part: NetworkPart, scopes: Iterable[Collection[int]] = ()) -> tuple[Cluster, ...]:
+def clusters_of(
+    part: NetworkPart, scopes: Iterable[Collection[int]] = (), most: int | None = None
+) -> tuple[Cluster, ...]:
     """The clusters in elimination order; each sentence and scope lies within one of them or within the core.
 
-    The core, the atoms on and above cycles, is not eliminated and has no clusters.
+    The core, the atoms on and above cycles, is not eliminated and has no clusters. The first cluster of more
+    than ``most`` atoms is the last that is listed.
     """
     graph, core = part.graph, part.graph.core
-    near: list[set[int]] = [set() for _ in range(graph.count)]
+    links = _Links(graph.count)
     for scope in (core, *scopes, *(sentence.atoms for sentence in part.sentences)):
-        _connect(near, scope)
+        links.connect(scope)
     for atom in range(graph.count):
-        _connect(near, (atom, *graph.parents(atom)))
-    left = set(range(graph.count)) - set(core)
+        links.connect((atom, *graph.parents(atom)))
     children = [len(out) for out in graph.out]
-    clusters = []
-    while left:
-        atom = min((a for a in left if not children[a]), key=lambda a: (_fill(near, a), len(near[a]), a))
-        clusters.append(_gone(atom, near, part))
-        left.remove(atom)
-        for parent in graph.parents(atom):
+    ranks = {atom: links.rank(atom) for atom in set(range(graph.count)) - set(core) if not children[atom]}
+    waiting = sorted(ranks.values())
+    clusters = list[Cluster]()
+    while waiting and not (most is not None and clusters and clusters[-1].width > most):
+        rank = heappop(waiting)
+        atom = rank[-1]
+        if ranks.get(atom) != rank:
+            continue
+        del ranks[atom]
+        neighbours, changed = links.eliminate(atom)
+        parents = graph.parents(atom)
+        clusters.append(Cluster(atom, neighbours, parents if part.markov else neighbours))
+        for parent in parents:
             children[parent] -= 1
+        ready = {parent for parent in set(parents) - set(core) if not children[parent]}
+        for other in ready | (changed & ranks.keys()):
+            ranks[other] = links.rank(other)
+            heappush(waiting, ranks[other])
     return tuple(clusters)
 
 
-def _gone(atom: int, near: list[set[int]], part: NetworkPart) -> Cluster:
-    """Eliminate an atom: its neighbours become neighbours of each other."""
-    neighbours = tuple(sorted(near[atom]))
-    _connect(near, neighbours)
-    for other in neighbours:
-        near[other].discard(atom)
-    return Cluster(atom, neighbours, part.graph.parents(atom) if part.markov else neighbours)
+class _Links:
+    """Neighbours of each atom, and the fill-in of its elimination: the number of pairs of its neighbours that
+    are no neighbours. Both are kept up link by link, as large networks are eliminated atom by atom."""
 
+    def __init__(self, count: int) -> None:
+        self._near: list[set[int]] = [set() for _ in range(count)]
+        self._fill = [0] * count
 
-def _connect(near: list[set[int]], scope: Collection[int]) -> None:
-    for atom in scope:
-        near[atom].update(scope)
-        near[atom].discard(atom)
+    def rank(self, atom: int) -> tuple[int, int, int]:
+        return self._fill[atom], len(self._near[atom]), atom
 
+    def connect(self, scope: Collection[int]) -> set[int]:
+        """Make the atoms neighbours of each other; the atoms whose rank changed."""
+        near, fill, changed = self._near, self._fill, set[int]()
+        for one, other in combinations(scope, 2):
+            if one == other or other in near[one]:
+                continue
+            common = near[one] & near[other]
+            for atom in (one, other):
+                fill[atom] += len(near[atom]) - len(common)
+            for atom in common:
+                fill[atom] -= 1
+            near[one].add(other)
+            near[other].add(one)
+            changed |= {one, other, *common}
+        return changed
 
-def _fill(near: list[set[int]], atom: int) -> int:
-    """Fill-in of an elimination: the number of pairs of an atom's neighbours that are not yet neighbours."""
-    around = near[atom]
-    return sum(len(around) - 1 - len(around & near[other]) for other in around) // 2
+    def eliminate(self, atom: int) -> tuple[tuple[int, ...], set[int]]:
+        """Take an atom out; its neighbours become neighbours of each other. They, and the atoms whose rank
+        changed."""
+        near, neighbours = self._near, tuple(sorted(self._near[atom]))
+        changed = self.connect(neighbours)
+        for other in neighbours:
+            self._fill[other] -= len(near[other]) - len(neighbours)
+            near[other].discard(atom)
+        return neighbours, changed.union(neighbours)
 
 
 # The program over the tables of the clusters

@@ -280,6 +280,8 @@ def _within(end: End) -> End:
 
 MOST_WIDTH = 16
 """Most atoms in one table."""
+WIDE = 30
+"""Atoms of a table beyond which no wider one is looked for: no machine holds it."""
 MOST_CORE = 10
 """Most atoms on and above cycles, which share one table."""
 BYTES_AN_ENTRY = 2000
@@ -331,12 +333,12 @@ class Size:
 def size_of(part: NetworkPart, query: LocalQuery | None = None) -> Size:
     """The size of the program for a query, or without one for a consistency check.
 
-    Products are not counted where the core is too large.
+    Products are not counted where the core is too large, nor more than one table that no machine holds.
     """
     core = len(part.graph.core)
     if core > MOST_CORE:
         return Size(0, 0, core, core)
-    clusters = clusters_of(part, [] if query is None else [query.atoms])
+    clusters = clusters_of(part, [] if query is None else [query.atoms], WIDE)
     products = sum(2 ** (c.width - 1) for c in clusters if len(c.parents) < len(c.neighbours))
     for atom in part.graph.core:
         statement = part.graph.statement(atom)
