@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 import torch
@@ -229,7 +229,10 @@ def test_choices_of_several_heads_in_all_proofs(depth: int) -> None:
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
-        ("0.3 :: path(x, y); 0.2 :: red(x) :- edge(x, y), edge(y, _)\n", "cannot use this statement"),
+        (
+            "0.3 :: path(x, y); 0.2 :: red(x) :- edge(x, y), edge(y, _)\n",
+            r"(?s)cannot use this statement.*algebra='probability' takes choices",
+        ),
         ("path(x, y) :- edge(x, y), not edge(y, x)\n", "'not' stands before edge"),
         ('path(x, y) :- edge(x, y)\npath("a", "b")\n', "is evidence"),
     ],
@@ -276,3 +279,29 @@ def test_weights_below_0_have_no_best_proof() -> None:
     for stated in (TWO_OF_TWO + "a(1) @ -1\n", TWO_OF_TWO.replace("a(x)\nr", "a(x) @ -1\nr")):
         with pytest.raises(UnsupportedError, match=r"max takes weights of 0 or more, and .* weighs -1"):
             QueryLayer(hb.Model(hb.parse(stated)), "two(x)", given=[], neural=["b"], algebra="max")
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ('hue(x) = "red"', lambda red: 0.5 * red),
+        ("hue(x) = v", lambda red: 0.5 + 0.0 * red),
+        ('hue(x) in {"red", "blue"}', lambda red: 0.5 + 0.0 * red),
+    ],
+)
+def test_choices_of_several_heads_may_need_values(
+    body: str, wanted: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    """They were refused, without a reason, as choices that no rules can express."""
+    text = f"""\
+        type t = {{"a", "b"}}
+        predicate hue(t) in {{"blue", "red"}}: observed
+        predicate h(t)
+        predicate p(t)
+        0.3 :: h(x); 0.5 :: p(x) :- {body}
+    """
+    layer = QueryLayer(
+        hb.Model(hb.parse(text)), "p(x)", given=[], neural=["hue"], algebra="top-k", k=9, depth=2
+    )
+    scores = torch.tensor([[0.25, 0.75], [1.0, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(layer({}, {"hue": scores})[0], wanted(scores[:, 1]))

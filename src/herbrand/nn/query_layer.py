@@ -249,7 +249,7 @@ class QueryLayer(Layer):
             if isinstance(statement, Choice | Rule) and rules and rules != (statement,):
                 whole.append((statement, rules))
             used += rules or (statement,)
-        drawn = "" if self._are_probabilities else f"algebra='{PROBABILITY}' takes choices"
+        drawn = "" if self.algebra == PROBABILITY else f"algebra='{PROBABILITY}' takes choices"
         refuse_unusable(used, "a query layer", "rules", for_choices=drawn)
         return tuple(one for one in used if isinstance(one, Rule)), whole
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from herbrand.facts.facts import Facts, FactTable
-from herbrand.language.formulas import Atom, Comparison, Not, Truth, Variable, leaf_terms
+from herbrand.language.formulas import AnyAtom, Atom, Comparison, Not, Truth, Variable, leaf_terms
 from herbrand.language.scope import free_names, variable_types
 from herbrand.language.signature import Predicate
 from herbrand.language.syntax import Choice, Rule, Statement
@@ -72,7 +72,7 @@ def _heads(choice: Choice) -> Sequence[tuple[float, Atom]]:
         for one in choice.alternatives
         if isinstance(one.probability, int | float) and isinstance(one.head, Atom)
     ]
-    plain = all(isinstance(part, Atom | Comparison | Truth | Not) for part in choice.body)
+    plain = all(isinstance(part, AnyAtom | Comparison | Truth | Not) for part in choice.body)
     terms = [term for part in choice.body for term in leaf_terms(part)] if plain else []
     named = not any(isinstance(term, Variable) and term.anonymous for term in terms)
     return heads if plain and named and 1 < len(heads) == len(choice.alternatives) else ()
