@@ -157,6 +157,15 @@ def test_nothing_open_is_nothing_to_tell() -> None:
         layer({"k": torch.zeros(1)})
 
 
+@pytest.mark.parametrize("known", ['type t = {"a"}\npredicate s(t)\ns("a")\n', "type t\npredicate s(t)\n"])
+def test_logits_of_a_predicate_of_which_all_is_known(known: str) -> None:
+    """It was said not to be open, and is."""
+    layer = layer_of(known + "predicate rain\n0.5: s(x) => rain\n")
+    assert list(layer.shapes) == ["rain"]
+    with pytest.raises(HerbrandError, match="no atom of s is uncertain, so it takes no logits"):
+        layer({"s": torch.zeros(1)})
+
+
 def test_a_saved_layer_and_a_copied_one_answer_the_same() -> None:
     layer = layer_of(iterations=None)
     with torch.no_grad():

@@ -441,6 +441,11 @@ class LogicLayer(Layer):
             for name, table in given.items():
                 shape = shapes.get(name)
                 if shape is None:
+                    stated = what == "logits" and name in self.program.signature.predicates
+                    if stated and self.program.is_open(name):
+                        raise UnsupportedError(
+                            f"no atom of {name} is uncertain, so it takes no logits", hint="leave them out"
+                        )
                     raise UnsupportedError(
                         f"there is no {wanted} '{name}' to take {what}",
                         hint=f"{wanted.split()[0]}: {', '.join(shapes)}",
