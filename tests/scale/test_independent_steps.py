@@ -50,6 +50,21 @@ def test_what_is_no_independent_event_is_refused(more: str, said: str) -> None:
         on_duckdb(theory, "p(x)", algebra="probability")
 
 
+UNCERTAIN_TERMS = [
+    ("k(1, 2) @ 0.5", "h(x) :- o(x), count(i: k(x, i)) >= 1"),
+    ("k(1, 2) ~ 0.5", "h(x) :- o(x), i = sum(j: k(x, j)), i > 0"),
+    ("k(1, 2)", "l(x) :- o(x) @ 0.5\nh(x) :- o(x), max(y: l(y)) > 0"),
+    ("k(1, 2) @ 0.5", "0.5 :: c(x) :- o(x)\nh(x) :- c(x), max(i: k(x, i)) > 0"),
+]
+
+
+@pytest.mark.parametrize(("fact", "rules"), UNCERTAIN_TERMS)
+def test_aggregates_take_no_uncertain_fact_for_certain(fact: str, rules: str) -> None:
+    theory = hb.parse(f"o(1)\n{fact}\n{rules}")
+    with pytest.raises(hb.HerbrandError, match=r"is over ., which is uncertain"):
+        on_duckdb(theory, "h(x)", algebra="probability")
+
+
 def test_small_probabilities_keep_their_digits() -> None:
     theory = hb.parse("a(1) @ 1e-17\na(2) @ 3e-17\nsome :- a(x)")
     assert on_duckdb(theory, "some", algebra="probability")[()] == pytest.approx(4e-17, rel=1e-12)

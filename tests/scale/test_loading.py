@@ -346,5 +346,29 @@ def test_whole_numbers_that_floats_round(place: str, other: str, tmp_path: Path)
         model.query("pays(x, a)")
 
 
+@pytest.mark.parametrize(
+    ("declared", "cell", "said"),
+    [
+        ("type t = -5..5", "'1'", "mixes text"),
+        ("type t = -5..5", "'a'", "mixes text"),
+        ('type t = {"1", "2"}', "1", "mixes text"),
+        ('type t = {"a", "b"}', "0.5", "mixes text"),
+        (f"type t = {{{IMMENSE}, 1}}", f"CAST({IMMENSE - 1} AS DOUBLE)", "whole numbers beyond"),
+    ],
+)
+def test_constants_of_a_closed_type_are_compared_as_they_are(
+    declared: str, cell: str, said: str, tmp_path: Path
+) -> None:
+    """The database itself takes '1' for 1, and 2^53 as a float for 2^53 + 1."""
+    theory = hb.parse(f"{declared}\npredicate p(t): observed\npredicate q(t)\n0.7: p(x) => q(x)")
+    file = tmp_path / "world.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"CREATE TABLE p AS SELECT {cell} AS a")
+    with pytest.raises(FactsError):
+        hb.Model(theory, file).infer()
+    with pytest.raises(FactsError, match=said):
+        hb.Model(theory, on=f"duckdb:{file}").infer()
+
+
 def _cut_off() -> None:
     raise KeyboardInterrupt

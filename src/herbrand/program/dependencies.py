@@ -86,7 +86,9 @@ def body_predicates(rule: Rule) -> Iterator[tuple[str, Formula]]:
 
 def unusable_by(name: str, statement: Choice | Rule, signature: Signature) -> UnsupportedError:
     """The error for an engine that cannot use a statement that depends on choices."""
-    hint = "infer, query and sample do, by --engine circuit, which auto takes"
+    hint = (
+        "infer and sample do, by --engine circuit, which auto takes; query does in a theory with choices (::)"
+    )
     head = heads_of(statement)[0]
     if isinstance(statement, Rule) and signature.predicates[head].computed:
         message = f"{name} cannot count what is uncertain: {text_of_made(head)}"

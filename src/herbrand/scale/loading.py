@@ -156,18 +156,20 @@ class Loading:
                 for place, column_type in enumerate(one.predicate.column_types)
                 if column_type == name
             ]
-            if declared.values is not None:
-                domains[name] = closed_domain(name, declared.values)
-                self._put_constants(f"domain_{number}", domains[name])
-                continue
             mentioned = signature.mentioned.get(name, ())
             kind = kind_of(name, declared.kind if declared.declared else None, uses, mentioned)
-            self.report(f"numbering the constants of {name}", 0.3)
+            table = f"domain_{number}"
             parts = [
                 f"SELECT c{place} AS value FROM ({one.query}) q"
                 for one, place in uses
                 if one.kinds[place] is not None
             ]
+            if declared.values is not None:
+                domains[name] = closed_domain(name, declared.values)
+                self._put_constants(table, domains[name])
+                self._refuse_mixed(name, [f"SELECT value FROM {table}", *parts])
+                continue
+            self.report(f"numbering the constants of {name}", 0.3)
             for fractions in (False, True):
                 alike = [value for value in mentioned if isinstance(value, float) == fractions]
                 if alike:
@@ -175,11 +177,11 @@ class Loading:
             self._refuse_mixed(name, parts)
             union = " UNION ALL ".join(parts) or self._none_of("text" if kind == "text" else "int")
             self.make(
-                f"domain_{number}",
+                table,
                 f"SELECT CAST(ROW_NUMBER() OVER (ORDER BY value) - 1 AS INT) AS id, value "
                 f"FROM (SELECT DISTINCT value FROM ({union}) u) d",
             )
-            domains[name] = stored_domain(name, self.database, f"domain_{number}", kind or "text")
+            domains[name] = stored_domain(name, self.database, table, kind or "text")
             types[name] = replace(declared, kind=kind) if declared.kind is None else declared
         self._table_of = {name: f"domain_{number}" for number, name in enumerate(types)}
         self._closed = {name for name, declared in types.items() if declared.values is not None}

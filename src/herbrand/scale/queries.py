@@ -24,7 +24,7 @@ from herbrand.contraction.algebra import Algebra
 from herbrand.engines.circuit.whole_tables import DrawnClauses, NotInStepsError
 from herbrand.engines.engine import Cost, Prepared
 from herbrand.engines.proof.arithmetic import refuse_overflow
-from herbrand.engines.proof.chances import check_rule_weights, no_probability
+from herbrand.engines.proof.chances import check_rule_weights, no_probability, refuse_uncertain_aggregates
 from herbrand.engines.proof.engine import Goals
 from herbrand.engines.proof.fixpoint import SAME, Patience, advice_without_end
 from herbrand.engines.proof.goals import Goal, NarrowError, read_goal
@@ -108,6 +108,8 @@ class StoredRules:
         for name in sorted(uncertain):
             rounds.check_probabilities(name)
         check_rule_weights(program, reached)
+        soft = [name for name, table in self.stored.tables.items() if table.counts[2]]
+        refuse_uncertain_aggregates(program, reached, [*self.stored.weighted_predicates(), *soft])
         conditioned = bool(self.given) or any(
             any(table.counts) if program.is_derived(name) else table.counts[1] and name in uncertain
             for name, table in tables.items()
@@ -399,7 +401,7 @@ def _not_in_steps(choices: bool) -> UnsupportedError:
     what = "choices (::) have" if choices else "the probability algebra takes"
     return UnsupportedError(
         f"on a database {what} what joins of independent {'choices' if choices else 'facts'} add up to: no "
-        f"predicate twice, variables nested, no recursion, no evidence"
+        "uncertain predicate twice, many-valued or after 'not', variables nested, no recursion, no evidence"
         f"{', no two heads of one choice' if choices else ''}",
         hint="leave out --on" if choices else "leave out --on, or one of --algebra count, boolean, max",
     )

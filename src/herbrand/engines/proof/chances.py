@@ -254,7 +254,7 @@ def check_probabilities(program: HornProgram, predicates: Collection[str]) -> No
             raise no_probability(name, weights[np.argmax(np.abs(weights - 0.5))])
         refuse_wrong_sums(program.signature.predicates[name], program.facts)
     check_rule_weights(program, predicates)
-    _refuse_uncertain_aggregates(program, predicates)
+    refuse_uncertain_aggregates(program, predicates, _uncertain_facts(program))
 
 
 ANY_WEIGHTS = "--algebra count takes any weights"
@@ -279,7 +279,7 @@ def check_rule_weights(program: HornProgram, predicates: Collection[str]) -> Non
 
 def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) -> None:
     """Raise UnsupportedError if ``not`` is before an uncertain predicate in the clauses or below them."""
-    uncertain = _uncertain(program)
+    uncertain = _uncertain(program, _uncertain_facts(program))
     for clause, predicate in program.absences(clauses):
         if predicate in uncertain:
             raise UnsupportedError(
@@ -289,11 +289,17 @@ def refuse_uncertain_absence(program: HornProgram, clauses: Sequence[Clause]) ->
             )
 
 
-def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]) -> None:
+def refuse_uncertain_aggregates(
+    program: HornProgram, predicates: Iterable[str], uncertain_facts: Iterable[str]
+) -> None:
+    """Raise UnsupportedError if one of these predicates is computed from an uncertain one.
+
+    ``uncertain_facts``: predicates with a fact of a probability other than 1.
+    """
     counted = {statement.head.predicate for statement, _ in program.choices if isinstance(statement, Rule)}
     left = set(predicates) - counted
     aggregates = [part for name in sorted(left) for part in program.signature.predicates[name].aggregated]
-    uncertain = _uncertain(program) if aggregates else set()
+    uncertain = _uncertain(program, uncertain_facts) if aggregates else set()
     for called, aggregate in aggregates:
         if called in uncertain:
             raise UnsupportedError(
@@ -304,13 +310,18 @@ def _refuse_uncertain_aggregates(program: HornProgram, predicates: Iterable[str]
             )
 
 
-def _uncertain(program: HornProgram) -> set[str]:
-    """The predicates that depend on a choice, or on a fact or a rule with a probability other than 1."""
-    uncertain = set[str]()
+def _uncertain_facts(program: HornProgram) -> Iterator[str]:
+    """The predicates with a fact of a probability other than 1."""
     for name in program.facts.tables:
         weights = program.relation(name).weights
         if weights is not None and (weights != 1).any():
-            uncertain.add(name)
+            yield name
+
+
+def _uncertain(program: HornProgram, facts: Iterable[str]) -> set[str]:
+    """The predicates that depend on a choice, on such ``facts``, or on a rule with a probability other than
+    1."""
+    uncertain = set(facts)
     uncertain |= {rule.head.predicate for rule in program.weighted if rule_number(rule) != 1}
     uncertain |= {rule.head.predicate for _, rules in program.choices for rule in rules}
     callers: dict[str, list[str]] = defaultdict(list)

@@ -48,7 +48,7 @@ def refuse_other_questions(question: BoundQuestion, atoms: Atoms, budget: Budget
     for query in question.queries:
         if query.given is not None or query.event.shape != 0:
             raise UnsupportedError(
-                f"on a database queries are single atoms, and P({query.text}) is of more than one",
+                f"on a database queries are single atoms that are open, and P({query.text}) is not",
                 hint="ask for atoms, or leave out --on",
             )
     count = len(question.queries) or len(atoms)
