@@ -71,6 +71,11 @@ BAD = [
     ),
     (
         "smokes",
+        {"a": ["x"], "truth": [[1]]},
+        ", row 1: '[1]' is not a truth value; expected true or false",
+    ),
+    (
+        "smokes",
         {"weight": [1.0], "a": ["x"]},
         f": 2 columns ('weight', 'a'), but 'smokes' takes 1 column (person) {AT_MOST}",
     ),

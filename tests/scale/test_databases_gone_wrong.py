@@ -57,6 +57,7 @@ FRIENDS = "CREATE TABLE friends AS SELECT 'a' AS x, 'b' AS y"
         (["CREATE TABLE friends AS SELECT 1 AS a, 2 AS b, 'maybe' AS truth"], "no truth value"),
         ([FRIENDS, "CREATE TABLE smokes AS SELECT 'a' AS x, 1.5 AS probability"], "no probability"),
         ([FRIENDS, "CREATE TABLE smokes AS SELECT 'a' AS x, 'much' AS probability"], "no probability"),
+        ([FRIENDS, "CREATE TABLE smokes AS SELECT 'a' AS x, true AS probability"], "no probability"),
         ([FRIENDS, "CREATE TABLE smokes AS SELECT 1 AS x"], "mixes text"),
         (
             ["CREATE TABLE t AS SELECT 1 AS a, 2 AS b", "CREATE VIEW friends AS FROM t", "DROP TABLE t"],

@@ -370,5 +370,19 @@ def test_constants_of_a_closed_type_are_compared_as_they_are(
         hb.Model(theory, on=f"duckdb:{file}").infer()
 
 
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE", "ENUM('0', '1')"])
+def test_cells_of_special_columns_have_any_kind(kind: str, tmp_path: Path) -> None:
+    theory = hb.parse("predicate p(t)\npredicate q(t)\n0.7: p(x) => q(x)")
+    file = tmp_path / "world.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"CREATE TABLE p (a VARCHAR, truth {kind})")
+        connection.execute("INSERT INTO p VALUES ('x', '1'), ('y', '0')")
+        connection.execute(f"CREATE TABLE q (a VARCHAR, probability {kind})")
+        connection.execute("INSERT INTO q VALUES ('x', '0')")
+    for model in (hb.Model(theory, file), hb.Model(theory, on=f"duckdb:{file}")):
+        found = model.infer(engine="bp")
+        assert {row.text: row.probability for row in found.rows()} == pytest.approx({'q("y")': 0.5})
+
+
 def _cut_off() -> None:
     raise KeyboardInterrupt

@@ -34,6 +34,7 @@ from herbrand.facts.column import (
     Index,
     Interned,
     constants,
+    decoded,
     filled,
     number_array,
     numbers_in,
@@ -246,7 +247,7 @@ class Store:
                 self._tell_apart(columns[i].codes, i, staged, known[name])
         self.connection.execute(f"DROP TABLE {staged.name}")
         ordered = tuple(columns[i] for i in range(len(types)))
-        return Interned(ordered, staged.row_count, rows["marks"] if marked else None)
+        return Interned(ordered, staged.row_count, decoded(rows["marks"]) if marked else None)
 
     def _range(self, staged: Staged, columns: Sequence[int]) -> _Range | None:
         """The range of the columns' whole numbers, if it is no larger than the table; else None."""

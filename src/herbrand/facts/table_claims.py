@@ -129,7 +129,10 @@ def with_marks(claims: Claims, mark: str) -> tuple[Claims, list[Mistake]]:
 def _truths(claims: Claims, marks: Marks) -> tuple[Truths, list[Mistake]]:
     if isinstance(marks, np.ndarray):
         return marks, []
-    texts = pc.utf8_lower(marks.cast(pa.large_string()))
+    try:
+        texts = pc.utf8_lower(marks.cast(pa.large_string()))
+    except pa.ArrowException:  # lists and the like are not written as text
+        texts = pa.chunked_array([pa.nulls(len(marks), pa.large_string())])
     true, false = (
         pc.is_in(texts, pa.array(words, pa.large_string())).to_numpy() for words in (_TRUE, _FALSE)
     )

@@ -37,14 +37,17 @@ def in_place(table: StoredTable, predicate: Predicate) -> TableQuery:
     mark = mark_of(table, predicate)
     expressions = table.constants(len(predicate.column_types))
     chosen = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
-    cell = quoted(table.columns[-1])
-    p = "CAST(1 AS DOUBLE)"
+    cell, kind = quoted(table.columns[-1]), table.kinds[-1]
+    p, w = "CAST(1 AS DOUBLE)", "CAST(NULL AS DOUBLE)"
+    number = w if kind == "BOOLEAN" else f"TRY_CAST({cell} AS DOUBLE)"
     if mark == "truth":
         text = f"LOWER(CAST({cell} AS VARCHAR))"
+        text = f"regexp_replace({text}, '[.]0$', '')" if kind in ("FLOAT", "DOUBLE") else text
         p = f"CASE WHEN {text} IN ('true', '1') THEN 1 WHEN {text} IN ('false', '0') THEN 0 END"
     elif mark == "probability":
-        p = f"TRY_CAST({cell} AS DOUBLE)"
-    w = f"TRY_CAST({cell} AS DOUBLE)" if mark == "weight" else "CAST(NULL AS DOUBLE)"
+        p = number
+    elif mark == "weight":
+        w = number
     query = f"SELECT {', '.join((*chosen, f'{p} AS p', f'{w} AS w'))} FROM {table.relation}"
     kinds: tuple[Kind | None, ...] = tuple(
         "text" if "VARCHAR" in expression else "number" for expression in expressions
