@@ -329,6 +329,11 @@ class TestRuns:
 
 
 class TestRefusals:
+    def test_open_values_are_refused_where_no_row_chooses_them_too(self, here: None) -> None:
+        text = 'predicate e(t): observed\npredicate c(t) in {"a", "b"}\nP(p(x) | e(x) and c(x) = "a") = 0.3\n'
+        with pytest.raises(UnsupportedError, match="c is many-valued"):
+            on_duckdb(f"{text}predicate p(t)")
+
     @pytest.mark.parametrize(
         ("statement", "options", "said"),
         [

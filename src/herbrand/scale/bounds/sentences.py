@@ -74,6 +74,8 @@ class StoredLowering(Lowering):
         """Yield the groundings of a renamed bound with variables."""
         conjunction, types = self.choices(bound.event, bound.given)
         query, names = _choices_query(conjunction, self.evidence)
+        none = Bindings(dict.fromkeys(names, NOTHING.atoms), NOTHING.atoms)
+        self.add_bindings(number, bound, none, types, Gathered())  # refuses what it cannot lower, rows or not
         for batch in self.evidence.database.batches(query, BATCH):
             columns = {name: batch[place].to_numpy().astype(np.int64) for place, name in enumerate(names)}
             rows = Bindings(columns, np.zeros(len(batch), np.int64))
