@@ -53,6 +53,7 @@ from herbrand.program.question import (
     queried_predicates,
     read_explained,
     read_question,
+    refuse_uncalled,
     with_own_names,
 )
 from herbrand.program.remarks import question_remarks
@@ -529,6 +530,8 @@ class Model:
         if self._knowledge.draws:
             return self._chosen(goals, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")
+        if self.signature.calls:
+            self._refuse_uncalled(goals, texts(given))
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
         prover = engine_named("query", engine, request)
         several = () if isinstance(goal, str) else tuple(map(str, goals.each))
@@ -552,6 +555,13 @@ class Model:
             for one in ((found,) if isinstance(goal, str) else found)
         ]
         return cut[0] if isinstance(goal, str) else tuple(cut)
+
+    def _refuse_uncalled(self, goals: Goals, given: tuple[str, ...]) -> None:
+        """Raise LanguageError for goals that the rules of a file derive only where its queries call them."""
+        program = self._knowledge.program(given)
+        for goal in map(str, goals.each):
+            formula = parse_formula(goal, "<query>", self.signature.valued_names, computes=True)
+            refuse_uncalled(with_own_names(formula, self.signature), program.signature, program.facts)
 
     def _proved(
         self,

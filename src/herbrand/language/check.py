@@ -291,8 +291,8 @@ def _signature(
     constants.check_numeric((uses.classes.name_of(key), variable) for key, variable in uses.numeric)
     types |= {name: replace(types[name], kind=kind) for name, kind in constants.kinds.items()}
     spelled = {**theory.spelled, **theory.made_for}
-    declared = frozenset(theory.made_for)
-    signature = Signature(types, predicates, vocabulary.strict, constants.mentioned, spelled, declared)
+    made, strict = frozenset(theory.made_for), vocabulary.strict
+    signature = Signature(types, predicates, strict, constants.mentioned, spelled, made, theory.calls)
     for one in () if len(mistakes) else with_inner(apart.definitions):
         for mistake in wrong_dates(one, signature):
             constants.note(mistake)

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import chain
 from os import PathLike
 from os.path import exists, isdir
 from pathlib import Path
@@ -29,7 +30,7 @@ from herbrand.language.dialects import (
 )
 from herbrand.language.formatting import spaced
 from herbrand.language.parse import Reading, parse_theory, read_source, read_theory, refuse_no_text
-from herbrand.language.syntax import PredicateDeclaration, TypeDeclaration
+from herbrand.language.syntax import FactRows, PredicateDeclaration, TypeDeclaration, predicates_of
 from herbrand.language.theory import Theory, refuse_no_theory, show
 from herbrand.options.kinds import Text
 from herbrand.visible import shortened
@@ -58,7 +59,24 @@ def read(paths: Paths, dialect: str | None = None, budget: Budget = UNLIMITED) -
     readings = [read[path] for path in several]
     if any(reading.mistakes for reading in readings):
         check_all(readings)
-    return reduce(Theory.__add__, (reading.theory for reading in readings), Theory())
+    theories = [reading.theory for reading in readings]
+    _refuse_uncalled(theories)
+    return reduce(Theory.__add__, theories, Theory())
+
+
+def _refuse_uncalled(theories: Sequence[Theory]) -> None:
+    """Raise LanguageError if a file names a predicate that another derives only where its own queries call
+    it."""
+    for one in theories:
+        others = (other for other in theories if other is not one) if one.calls else ()
+        for statement in chain.from_iterable(other.singly() for other in others):
+            fact = (statement.predicate,) if isinstance(statement, FactRows) else ()
+            for name in sorted(one.calls.keys() & {*fact, *predicates_of(statement)}):
+                raise LanguageError(
+                    f"another file derives {name} only where its own queries call it",
+                    span=statement.span,
+                    hint="put the statement into that file",
+                )
 
 
 def _several(paths: Any) -> list[Path]:

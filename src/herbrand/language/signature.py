@@ -20,6 +20,7 @@ from herbrand.language.formulas import Aggregate, Constant, Value
 from herbrand.language.names import fits, is_made, shown_name
 from herbrand.language.syntax import (
     Calendar,
+    Calls,
     PredicateDeclaration,
     Role,
     TypeDeclaration,
@@ -104,7 +105,7 @@ class Signature:
     ``strict``: some predicate is declared, so all must be. ``mentioned``: constants that formulas and rules
     name, by type; they belong to an open type whether or not a fact has them. ``spelled``: name in messages
     of each predicate that has another one there. ``made``: predicates that a reader made; answers list them
-    only when they are asked for.
+    only when they are asked for. ``calls``: as in :class:`~herbrand.language.theory.Theory`.
     """
 
     types: Mapping[str, Type]
@@ -113,6 +114,7 @@ class Signature:
     mentioned: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     made: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    calls: Mapping[str, Calls] = field(default_factory=dict, compare=False, repr=False)
 
     def of_arity(self, name: str, arity: int) -> str:
         """The predicate that a query with ``arity`` arguments means by ``name``: a file may have several

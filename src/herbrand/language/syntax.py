@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import fsum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from herbrand.errors import LanguageError, Span
 from herbrand.language.formulas import (
@@ -464,6 +464,15 @@ class Query:
     formula: Formula
     text: str
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+class Calls(NamedTuple):
+    """The calls of a predicate in a file whose rules derive nothing else of it: the predicate that ``lists``
+    them, the ``places`` of the arguments that they give, and the arguments in the file's own queries."""
+
+    lists: str
+    places: tuple[int, ...]
+    asked: frozenset[tuple[Value, ...]]
 
 
 def formulas_in(statement: Statement) -> tuple[Formula, ...]:

@@ -22,6 +22,7 @@ from herbrand.language.show import show_statement
 from herbrand.language.syntax import (
     Bound,
     BoundRows,
+    Calls,
     Choice,
     FactRows,
     PredicateDeclaration,
@@ -46,7 +47,8 @@ class Theory:
 
     ``queries``: queries in the theory's file. ``spelled``: name in the file of each predicate that has
     another one here. ``made_for``: predicate that messages name in place of each one that a reader made.
-    These three describe the file and not its meaning, so they take no part in equality.
+    ``calls``: those of predicates of which the file derives only what is called. These four describe the file
+    and not its meaning, so they take no part in equality.
 
     ``str`` gives the text that :func:`show` gives, without its last line end.
     """
@@ -55,6 +57,7 @@ class Theory:
     queries: tuple[Query, ...] = field(default=(), compare=False)
     spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     made_for: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    calls: Mapping[str, Calls] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         declared = (s for s in self.statements if isinstance(s, PredicateDeclaration))
@@ -75,8 +78,8 @@ class Theory:
 
     def __add__(self, other: Theory) -> Theory:
         queries, made_for = self.queries + other.queries, {**self.made_for, **other.made_for}
-        spelled = {**self.spelled, **other.spelled}
-        return Theory(self.statements + other.statements, queries, spelled, made_for)
+        spelled, calls = {**self.spelled, **other.spelled}, {**self.calls, **other.calls}
+        return Theory(self.statements + other.statements, queries, spelled, made_for, calls)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -26,7 +26,7 @@ from herbrand.facts.source import FactSource, fact_sources
 from herbrand.language.check import check
 from herbrand.language.comparisons import computes, plain_variables, tests_of
 from herbrand.language.computed import Definition, separated, with_inner
-from herbrand.language.formulas import And, Atom, Formula, Value
+from herbrand.language.formulas import And, Atom, Constant, Formula, Value
 from herbrand.language.names import is_made
 from herbrand.language.network_choices import with_network_tables
 from herbrand.language.parse import parse_literal
@@ -56,7 +56,7 @@ from herbrand.program.dependencies import (
 )
 from herbrand.program.lower import in_cells, lower
 from herbrand.program.program import Program
-from herbrand.program.question import named_atoms
+from herbrand.program.question import named_atoms, refuse_uncalled
 from herbrand.program.remarks import may_be_new, new_constants, new_predicates, remarks
 from herbrand.program.usable import IGNORABLE, KINDS, refuse_unusable
 
@@ -413,8 +413,10 @@ class Knowledge:
         if rules:
             refuse_weighted("this command", [row.predicate for row in apart], resting)
             facts = self._derived(rules, loaded, resting, budget)
-            for row in apart:
-                refuse_disagreeing(row, _holds(row, loaded.signature, facts))
+        for row in rows if world.derived else ():
+            refuse_uncalled(Atom(row.predicate, tuple(map(Constant, row.row(0)))), loaded.signature, facts)
+        for row in apart if rules else ():
+            refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
         facts = facts.opened(chosen.difference(self.closed))
         lowered = lower(

@@ -48,7 +48,7 @@ from herbrand.language.formulas import (
 from herbrand.language.parse import MOST_ASKED, parse_formula
 from herbrand.language.show import show_formula
 from herbrand.language.signature import Predicate, Signature
-from herbrand.language.syntax import Hard, WeightedFormula
+from herbrand.language.syntax import Calls, Hard, Value, WeightedFormula
 from herbrand.language.theory import Theory
 from herbrand.program.program import Argument
 from herbrand.quick_values import quickly_made
@@ -215,13 +215,45 @@ def read_question(
     formulas: list[Formula] = []
     for query in queries:
         formula = _parsed(query, signature)
+        refuse_uncalled(formula, signature, facts)
         if isinstance(formula, Atom):
             atom = _pattern(formula, signature, facts)
-            atoms.append(replace(atom, possible=True) if possible and not atom.is_ground else atom)
+            only_possible = possible or atom.predicate in signature.calls
+            atoms.append(replace(atom, possible=True) if only_possible and not atom.is_ground else atom)
         else:
             check_formula(formula, signature, facts)
             formulas.append(formula)
     return Question(tuple(atoms), tuple(formulas), most_probable)
+
+
+def refuse_uncalled(asked: Formula, signature: Signature, facts: Facts) -> None:
+    """Raise LanguageError if a formula is about an atom that the rules of its file derive only where queries
+    of the file call it, and none does. An atom with variables that is not part of a formula asks for those
+    that are called."""
+    for atom in named_atoms([asked]) if signature.calls else ():
+        calls = signature.calls.get(atom.predicate)
+        if calls is None or atom.predicate not in signature.predicates or not atom.arguments:
+            continue
+        terms = [atom.arguments[place] for place in calls.places]
+        row = tuple(term.value for term in terms if isinstance(term, Constant))
+        is_open = len(row) < len(terms)
+        if atom is asked if is_open else _is_called(row, calls, signature, facts):
+            continue
+        raise LanguageError(
+            f"its file derives {show_formula(atom)} only where a query calls it, and none does",
+            span=atom.span,
+            hint=f"ask for it in the file: query({show_formula(atom)}).",
+        )
+
+
+def _is_called(row: tuple[Value, ...], calls: Calls, signature: Signature, facts: Facts) -> bool:
+    if row in calls.asked:
+        return True
+    listed = facts.tables.get(calls.lists)
+    if listed is None:
+        return False
+    indices = facts.indices(signature.predicates[calls.lists].types, row)
+    return bool((listed.true == indices).all(axis=1).any())
 
 
 def read_explained(text: str, signature: Signature, facts: Facts) -> Question:

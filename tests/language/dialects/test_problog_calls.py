@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -461,6 +462,53 @@ def test_a_deep_chain_of_negated_calls() -> None:
     assert answers(f"{text} query(s(5000)).")["s(5000)"] == pytest.approx(1 / 1.9)
     with pytest.raises(LanguageError, match="call each other too often"):
         read_theory_text(f"{text} d(1). query(d(X)) :- s(5000), d(X).", "pl")
+
+
+DOWN = {
+    "listed while reading": """0.5::s(0). 0.9::t(0). 0.1::u(1). v(1). v(2). v(3). v(4).
+        s(N) :- N > 0, M is N - 1, t(M), v(N).
+        t(N) :- N =\\= 0, M is N - 1, s(M), \\+ u(M).""",
+    "derived by rules": """0.5::s(0). v(3). 0.1::off(2). 0.1::off(4). 0.1::off(7).
+        s(N) :- N > 0, \\+ off(N), M is N - 1, s(M).""",
+}
+
+
+@pytest.mark.parametrize("text", DOWN.values(), ids=DOWN)
+def test_only_what_the_file_calls_can_be_asked_for(text: str) -> None:
+    whole = hb.Model(read_theory_text(f"{text} query(s(4)). query(s(2)). query(s(7)). v(7).", "pl")).infer()
+    expected = {row.atom: row.probability for row in whole.rows()}
+    model = hb.Model(read_theory_text(f"{text} query(s(4)). v(7).", "pl"))
+    for atom in ("s(4)", "s(2)"):
+        (row,) = model.infer(atom).rows()
+        assert row.probability == pytest.approx(expected[atom], abs=1e-12)
+    listed = {row.atom: row.probability for row in model.infer("s").rows()}
+    assert listed["s(2)"] == pytest.approx(expected["s(2)"], abs=1e-12) and "s(7)" not in listed
+    asked = [lambda: model.infer("s(7)"), lambda: model.infer("v(3) and not s(7)")]
+    asked += [lambda: model.infer("s(4)", given="not s(7)"), lambda: model.query("s(7)")]
+    asked += [lambda: model.explain("s(7)"), lambda: model.sample(given="not s(7)")]
+    for ask in asked:
+        with pytest.raises(LanguageError, match="its file derives s\\(7\\) only where a query calls it"):
+            ask()
+    with pytest.raises(LanguageError, match="only where a query calls it"):
+        model.infer("s(x) and v(x)")
+
+
+def test_certain_programs_answer_what_their_file_calls() -> None:
+    text = "s(0). s(N) :- N > 0, \\+ off(N), M is N - 1, s(M). off(7). off(9). query(s(3))."
+    model = hb.Model(read_theory_text(text, "pl"))
+    assert model.query("s(2)").top(1).rows()
+    with pytest.raises(LanguageError, match="only where a query calls it"):
+        model.query("s(7)")
+
+
+def test_other_files_do_not_use_what_is_only_called(tmp_path: Path) -> None:
+    (tmp_path / "count.pl").write_text(f"{DOWN['derived by rules']} query(s(4)).")
+    for number, statement in enumerate(("w(x) :- s(x), v(x)", "not s(2)", "1.0: s(x) => v(x)")):
+        (tmp_path / f"{number}.hb").write_text(statement)
+        with pytest.raises(LanguageError, match="another file derives s only where its own queries call it"):
+            hb.read([tmp_path / "count.pl", tmp_path / f"{number}.hb"])
+    (tmp_path / "more.hb").write_text("w(x) :- v(x)")
+    assert hb.read([tmp_path / "count.pl", tmp_path / "more.hb"]).calls
 
 
 def test_a_clause_that_nobody_calls_is_left_out() -> None:

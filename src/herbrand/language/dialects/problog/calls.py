@@ -26,8 +26,19 @@ from herbrand.language.dialects.problog.goals import (
 )
 from herbrand.language.dialects.problog.instances import Solutions
 from herbrand.language.dialects.problog.names import PredicateNames, valued
-from herbrand.language.formulas import Atom, Comparison, Computed, Not, Term, Truth, Variable, unnegated
-from herbrand.language.syntax import BodyLiteral
+from herbrand.language.formulas import (
+    Atom,
+    Comparison,
+    Computed,
+    Constant,
+    Not,
+    Term,
+    Truth,
+    Value,
+    Variable,
+    unnegated,
+)
+from herbrand.language.syntax import BodyLiteral, Calls
 
 Places = Mapping[str, tuple[int, ...]]
 """Positions of some arguments of each predicate."""
@@ -98,6 +109,7 @@ def _with_calls_at(
     if _depend_on_others(work.guards, [*rules, *calls]):
         with suppress(LanguageError):  # calls that cannot be listed stay rules
             calls = work.listed(clauses, queries, tests)
+    names.calls = work.of_guarded(guarded, queries)
     return _called([*rules, *dict.fromkeys(calls)], work.guards)
 
 
@@ -350,6 +362,18 @@ class _Calls:
         terms = tuple(_at(atom, self._places))
         name = self._names.of(f"calls of {atom.predicate}", len(terms), about=atom.predicate)
         return Atom(name, terms, atom.span)
+
+    def of_guarded(self, clauses: Iterable[PrologClause], queries: Sequence[Atom]) -> dict[str, Calls]:
+        """The calls of predicates that have clauses which only calls reach."""
+        heads = [head for clause in clauses if _rests_on(clause, self.guards) for head in clause.heads]
+        lists = {head.predicate: call.predicate for head in heads if (call := self.call(head)) is not None}
+        asked = defaultdict[str, set[tuple[Value, ...]]](set)
+        for atom in queries:
+            terms = _at(atom, self._places) if atom.predicate in lists else ()
+            asked[atom.predicate].add(tuple(term.value for term in terms if isinstance(term, Constant)))
+        return {
+            name: Calls(calls, self._places[name], frozenset(asked[name])) for name, calls in lists.items()
+        }
 
     def guarded(self, clause: PrologClause) -> PrologClause:
         """Add the call atom to a clause that has no other values for its arguments, or passes them on."""

@@ -30,7 +30,7 @@ from herbrand.language.formulas import (
     walk,
 )
 from herbrand.language.names import is_writable, made_writable, shown_constant
-from herbrand.language.syntax import BodyLiteral
+from herbrand.language.syntax import BodyLiteral, Calls
 
 NOTHING: Mapping[str, tuple[int, ...]] = {}
 Part = TypeVar("Part", bound=Formula)
@@ -43,12 +43,14 @@ class PredicateNames:
     """Names of predicates in the language, by their name and number of arguments in the file.
 
     ``spelled``: name in the file of each predicate that has another one here, if answers can show that name.
-    ``made_for``: name of the predicate for which the reader made another one.
+    ``made_for``: name of the predicate for which the reader made another one. ``calls``: as in
+    :class:`~herbrand.language.theory.Theory`.
     """
 
     given: dict[tuple[str, int], str] = field(default_factory=dict)
     spelled: dict[str, str] = field(default_factory=dict)
     made_for: dict[str, str] = field(default_factory=dict)
+    calls: Mapping[str, Calls] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
     def of(self, name: str, arity: int, about: str = "") -> str:

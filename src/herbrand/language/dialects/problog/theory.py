@@ -150,7 +150,7 @@ class _Reader:
         queries = dict.fromkeys(self._asked(atom, positive) for atom, positive in self._queries)
         self._mistakes.raise_any()
         spelled, made_for = dict(self._names.spelled), dict(self._names.made_for)
-        return Theory(tuple(merged(statements)), tuple(queries), spelled, made_for)
+        return Theory(tuple(merged(statements)), tuple(queries), spelled, made_for, self._names.calls)
 
     # Clauses
 
