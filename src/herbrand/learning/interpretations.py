@@ -95,7 +95,8 @@ def with_starts(theory: Theory) -> Theory:
             span=formula.span,
             hint="write the formula as rules, or state the probabilities as numbers",
         )
-    return Theory(tuple(_started(s) if isinstance(s, Choice) else s for s in theory.statements))
+    started = (_started(s) if isinstance(s, Choice) else s for s in theory.statements)
+    return replace(theory, statements=tuple(started))
 
 
 def relearned(theory: Theory) -> Theory:
@@ -130,7 +131,7 @@ def in_world(theory: Theory, stated: Theory) -> Theory:
                 statements.append(Rule(head, (Truth(True),), span=statement.row_span(number)))
         else:
             statements.append(statement)
-    return Theory((*statements, *stated.statements))
+    return replace(theory, statements=(*statements, *stated.statements))
 
 
 def learn(

@@ -180,7 +180,7 @@ class Knowledge:
         if not self._ignored:
             return theory
         dropped = tuple(kind for name in self._ignored for kind in KINDS[name])
-        return Theory(tuple(s for s in theory.statements if not isinstance(s, dropped)))
+        return replace(theory, statements=tuple(s for s in theory.statements if not isinstance(s, dropped)))
 
     def _with_helpers(self, theory: Theory) -> Theory:
         """Add the helper rules that derive atoms which its statements, or questions, name."""
@@ -413,8 +413,8 @@ class Knowledge:
         if rules:
             refuse_weighted("this command", [row.predicate for row in apart], resting)
             facts = self._derived(rules, loaded, resting, budget)
-        for row in rows if world.derived else ():
-            refuse_uncalled(Atom(row.predicate, tuple(map(Constant, row.row(0)))), loaded.signature, facts)
+        if loaded.signature.calls and world.derived:
+            _refuse_uncalled(rows, chosen, loaded.signature, facts)
         for row in apart if rules else ():
             refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
@@ -617,6 +617,17 @@ def _holds(given: FactRows, signature: Signature, facts: Facts) -> bool:
     """Whether the facts list the atom of a row of evidence."""
     row = facts.indices(signature.predicates[given.predicate].column_types, given.row(0))
     return bool((facts.tables[given.predicate].true == row).all(axis=1).any())
+
+
+def _refuse_uncalled(given: Sequence[FactRows], chosen: Set[str], signature: Signature, facts: Facts) -> None:
+    """Raise LanguageError for evidence on atoms that no query of their file calls: it is ``given``, or among
+    the facts of ``chosen`` predicates."""
+    told = [(row.predicate, row.row(0)) for row in given]
+    for name in sorted(chosen & signature.calls.keys()):
+        for listed in (facts.tables[name].true, facts.tables[name].false):
+            told += [(name, row) for row in facts.rows(signature.predicates[name], listed)]
+    for name, row in told:
+        refuse_uncalled(Atom(name, tuple(map(Constant, row))), signature, facts)
 
 
 def refuse_disagreeing(given: FactRows, holds: bool) -> None:

@@ -501,6 +501,17 @@ def test_certain_programs_answer_what_their_file_calls() -> None:
         model.query("s(7)")
 
 
+def test_evidence_of_worlds_is_of_what_is_called(tmp_path: Path) -> None:
+    (tmp_path / "worlds.ev").write_text("evidence(s(3), false).\n---\nevidence(s(3), true).")
+    text = """t(_)::c(1). t(_)::c(2). t(_)::c(3). s(0).
+        s(N) :- N > 0, \\+ off(N), M is N - 1, s(M). off(N) :- c(N)."""
+    model = hb.Model(read_theory_text(f"{text} query(s(2)).", "pl"))
+    with pytest.raises(LanguageError, match="its file derives s\\(3\\) only where a query calls it"):
+        model.learn(worlds=tmp_path / "worlds.ev")
+    called = hb.Model(read_theory_text(f"{text} query(s(3)).", "pl"))
+    assert called.learn(worlds=tmp_path / "worlds.ev").metrics["worlds"] == 2
+
+
 def test_other_files_do_not_use_what_is_only_called(tmp_path: Path) -> None:
     (tmp_path / "count.pl").write_text(f"{DOWN['derived by rules']} query(s(4)).")
     for number, statement in enumerate(("w(x) :- s(x), v(x)", "not s(2)", "1.0: s(x) => v(x)")):
