@@ -215,7 +215,6 @@ def read_question(
     formulas: list[Formula] = []
     for query in queries:
         formula = _parsed(query, signature)
-        refuse_uncalled(formula, signature, facts)
         if isinstance(formula, Atom):
             atom = _pattern(formula, signature, facts)
             only_possible = possible or atom.predicate in signature.calls
@@ -223,6 +222,7 @@ def read_question(
         else:
             check_formula(formula, signature, facts)
             formulas.append(formula)
+        refuse_uncalled(formula, signature, facts)
     return Question(tuple(atoms), tuple(formulas), most_probable)
 
 
@@ -231,29 +231,29 @@ def refuse_uncalled(asked: Formula, signature: Signature, facts: Facts) -> None:
     of the file call it, and none does. An atom with variables that is not part of a formula asks for those
     that are called."""
     for atom in named_atoms([asked]) if signature.calls else ():
-        calls = signature.calls.get(atom.predicate)
-        if calls is None or atom.predicate not in signature.predicates or not atom.arguments:
+        calls, predicate = signature.calls.get(atom.predicate), signature.predicates.get(atom.predicate)
+        if calls is None or predicate is None or len(atom.arguments) != predicate.arity:
             continue
         terms = [atom.arguments[place] for place in calls.places]
         row = tuple(term.value for term in terms if isinstance(term, Constant))
-        is_open = len(row) < len(terms)
-        if atom is asked if is_open else _is_called(row, calls, signature, facts):
-            continue
-        raise LanguageError(
-            f"its file derives {show_formula(atom)} only where a query calls it, and none does",
-            span=atom.span,
-            hint=f"ask for it in the file: query({show_formula(atom)}).",
-        )
+        is_ground = len(row) == len(terms)
+        if not (_is_called(row, calls, signature, facts) if is_ground else atom is asked):
+            raise LanguageError(
+                f"its file derives {show_formula(atom)} only where a query calls it, and none does",
+                span=atom.span,
+                hint=f"ask for it in the file: query({show_formula(atom)}).",
+            )
 
 
 def _is_called(row: tuple[Value, ...], calls: Calls, signature: Signature, facts: Facts) -> bool:
+    """Whether the arguments are those of a call; constants that no type has are left to others to refuse."""
     if row in calls.asked:
         return True
     listed = facts.tables.get(calls.lists)
     if listed is None:
         return False
     indices = facts.indices(signature.predicates[calls.lists].types, row)
-    return bool((listed.true == indices).all(axis=1).any())
+    return None in indices or bool((listed.true == indices).all(axis=1).any())
 
 
 def read_explained(text: str, signature: Signature, facts: Facts) -> Question:

@@ -490,7 +490,11 @@ def test_only_what_the_file_calls_can_be_asked_for(text: str) -> None:
         with pytest.raises(LanguageError, match="its file derives s\\(7\\) only where a query calls it"):
             ask()
     with pytest.raises(LanguageError, match="only where a query calls it"):
-        model.infer("s(x) and v(x)")
+        model.infer("not s(x)")
+    for other, said in (("s(1, 2)", "argument"), ('s("a")', "number|constant"), ("s() and v(3)", "")):
+        with pytest.raises(LanguageError, match=said) as refused:
+            model.infer(other)
+        assert "calls" not in str(refused.value)
 
 
 def test_certain_programs_answer_what_their_file_calls() -> None:
