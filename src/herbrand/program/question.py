@@ -217,8 +217,7 @@ def read_question(
         formula = _parsed(query, signature)
         if isinstance(formula, Atom):
             atom = _pattern(formula, signature, facts)
-            only_possible = possible or atom.predicate in signature.calls
-            atoms.append(replace(atom, possible=True) if only_possible and not atom.is_ground else atom)
+            atoms.append(replace(atom, possible=True) if possible and not atom.is_ground else atom)
         else:
             check_formula(formula, signature, facts)
             formulas.append(formula)

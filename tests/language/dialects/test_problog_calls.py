@@ -505,6 +505,14 @@ def test_certain_programs_answer_what_their_file_calls() -> None:
         model.query("s(7)")
 
 
+def test_a_file_that_only_observes_lists_what_it_calls() -> None:
+    model = hb.Model(read_theory_text(f"{DOWN['listed while reading']} evidence(s(4)).", "pl"))
+    for found in (model.infer(), model.infer(map=True)):
+        assert {row.atom for row in found.rows() if row.predicate in "st"} == {
+            *("s(0)", "s(2)", "t(0)", "t(1)", "t(3)")
+        }
+
+
 def test_evidence_of_worlds_is_of_what_is_called(tmp_path: Path) -> None:
     (tmp_path / "worlds.ev").write_text("evidence(s(3), false).\n---\nevidence(s(3), true).")
     text = """t(_)::c(1). t(_)::c(2). t(_)::c(3). s(0).

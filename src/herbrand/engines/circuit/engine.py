@@ -305,7 +305,8 @@ class CircuitEngine:
         evidence, question = state.evidence, state.question
         sparse = _sparse(evidence, state.possible)
         refuse_long_answer(evidence, question, self.budget, sparse)
-        queried = queried_codes(evidence, question, {name: state.possible[name][0] for name in sparse})
+        short = sparse | evidence.program.signature.calls.keys() & state.possible.keys()
+        queried = queried_codes(evidence, question, {name: state.possible[name][0] for name in short})
         tables = _marked(listed_tables(evidence, state.look_up, queried), question, sparse)
         return Marginals(
             self.name, Guarantee.EXACT, status, tables, (), state.total, PartitionGuarantee.EXACT
@@ -428,8 +429,9 @@ def _asked(worlds: Worlds, question: Question) -> tuple[tuple[tuple[str, np.ndar
     """The atoms that a question names, and the latent ones among them; makes their literals."""
     ground, axes = worlds.ground, list[int]()
     sparse = _sparse(ground.evidence, worlds.derived)
-    named = {pattern.predicate for pattern in question.atoms if pattern.possible}
-    possible = {name: worlds.possible(name) for name in sparse | named & worlds.derived}
+    short = {pattern.predicate for pattern in question.atoms if pattern.possible}
+    short |= worlds.program.signature.calls.keys()  # of which nothing else is known
+    possible = {name: worlds.possible(name) for name in sparse | short & worlds.derived}
     listed = list(queried_codes(ground.evidence, question, possible))
     for predicate, codes in listed:
         latent = ground.evidence.known(predicate).latent(codes)
