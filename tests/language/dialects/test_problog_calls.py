@@ -491,7 +491,7 @@ def test_only_what_the_file_calls_can_be_asked_for(text: str) -> None:
             ask()
     with pytest.raises(LanguageError, match="only where a query calls it"):
         model.infer("not s(x)")
-    for other, said in (("s(1, 2)", "argument"), ('s("a")', "number|constant"), ("s() and v(3)", "")):
+    for other, said in (("s(1, 2)", "argument"), ('s("a")', "number|constant"), ("s() and v(3)", "brackets")):
         with pytest.raises(LanguageError, match=said) as refused:
             model.infer(other)
         assert "calls" not in str(refused.value)
