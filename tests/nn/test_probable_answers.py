@@ -197,14 +197,6 @@ def test_a_question_in_many_scenes_and_a_scene_for_each_question() -> None:
         layer({"a": ["i", "j"], "b": ["j", "k"]}, {"digit": scenes})
 
 
-@pytest.mark.parametrize("body", ["c(x), b(x)", "c(x), count(y: b(y)) >= 1"])
-@pytest.mark.parametrize("algebra", ["count", "probability"])
-def test_opinions_about_what_takes_scores_are_refused(body: str, algebra: str) -> None:
-    text = f'predicate c(t): observed\npredicate b(t)\npredicate q(t)\nc("x")\nb("x") ~ 0.7\nq(x) :- {body}'
-    with pytest.raises(UnsupportedError, match="b takes scores with each call, and a fact is an opinion"):
-        QueryLayer(hb.Model(hb.parse(text)), "q(x)", neural=["b"], algebra=algebra)
-
-
 @pytest.mark.parametrize("algebra", ["count", "max", "top-k"])
 def test_scenes_in_other_algebras_are_calls_of_their_own(algebra: str) -> None:
     layer = QueryLayer(hb.Model(hb.parse(PATHS)), "path(x, y)", neural=["edge"], algebra=algebra, depth=3)

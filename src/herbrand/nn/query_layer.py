@@ -705,11 +705,6 @@ def _with_pairs(facts: Facts, shapes: Mapping[str, tuple[int, ...]], memory: int
     """Add every tuple of constants as a fact of the neural predicates without stated facts."""
     tables = dict(facts.tables)
     for name, shape in shapes.items():
-        if len(tables[name].soft):
-            raise UnsupportedError(
-                f"{name} takes scores with each call, and a fact is an opinion (~) about one of its atoms",
-                hint="leave the opinion out, and give its probability as a score",
-            )
         if len(tables[name].true):
             continue
         if len(tables[name].false):
