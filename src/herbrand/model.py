@@ -530,9 +530,9 @@ class Model:
         if self._knowledge.draws:
             return self._chosen(goals, given, engine, options, within)
         self._knowledge.refuse_unusable("query", "rules")
-        if self.signature.calls:
-            self._refuse_uncalled(goals, texts(given))
         request = importlib.import_module("herbrand.engines.proof.request").Request.of(options, within)
+        if self.signature.calls:
+            self._refuse_uncalled(goals, texts(given), request.budget)
         prover = engine_named("query", engine, request)
         several = () if isinstance(goal, str) else tuple(map(str, goals.each))
         if any(computing_goal(one, self.signature.valued_names) for one in several):
@@ -556,9 +556,9 @@ class Model:
         ]
         return cut[0] if isinstance(goal, str) else tuple(cut)
 
-    def _refuse_uncalled(self, goals: Goals, given: tuple[str, ...]) -> None:
+    def _refuse_uncalled(self, goals: Goals, given: tuple[str, ...], budget: Budget) -> None:
         """Raise LanguageError for goals that the rules of a file derive only where its queries call them."""
-        program = self._knowledge.program(given)
+        program = self._knowledge.program(given, budget=budget)
         for goal in map(str, goals.each):
             formula = parse_formula(goal, "<query>", self.signature.valued_names, computes=True)
             refuse_uncalled(with_own_names(formula, self.signature), program.signature, program.facts)

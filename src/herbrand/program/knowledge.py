@@ -415,7 +415,7 @@ class Knowledge:
             facts = self._derived(rules, loaded, resting, budget)
         if loaded.signature.calls and world.derived:
             _refuse_uncalled(rows, chosen, loaded.signature, facts)
-        for row in apart if rules else ():
+        for row in apart:
             refuse_disagreeing(row, _holds(row, loaded.signature, facts))
         refuse_weighted("this command", chosen, resting, beside_choices=True)
         facts = facts.opened(chosen.difference(self.closed))
